@@ -1,0 +1,112 @@
+# Every target makes the environment it needs: `make test` in a fresh clone is enough.
+#
+#   make test PYTHON=python3.13 VENV=.venv-3.13     another interpreter, beside the usual one
+
+PYTHON ?= python3
+VENV   ?= .venv
+
+# The oldest supported Python, as in pyproject.toml. The lock file is made with it, because a
+# version that installs there is the most likely to install on the newer ones, too.
+OLDEST := 3.11
+LOCK_PYTHON ?= python$(OLDEST)
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PY    := $(VENV)/bin/python
+READY := $(VENV)/ready
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# An environment whose interpreter is gone is no environment.
+ifneq ($(shell $(PY) -c 'print("works")' 2>/dev/null),works)
+$(shell rm -f $(READY))
+endif
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: verify
+verify: $(READY) ## show what elubench runs on here
+	$(PY) -m elubench info
+
+.PHONY: test
+test: $(READY) ## run the tests (ARGS="-k name" passes options to pytest)
+	$(PY) -m pytest $(ARGS)
+
+.PHONY: coverage
+coverage: $(READY) ## run the tests as plain Python and show which lines they miss
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m "not slow_without_jit" --cov $(ARGS)
+
+.PHONY: lint
+lint: $(READY) ## check style, format and types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+.PHONY: format
+format: $(READY) ## put the source into the format that lint expects
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+.PHONY: bench
+bench: $(READY) ## run the benchmarks in this environment, saved under the current commit
+	@test -f asv.conf.json || { echo "make bench: there is no asv.conf.json" >&2; exit 2; }
+	$(PY) -m asv machine --yes
+	$(PY) -m asv run --python=same --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
+
+.PHONY: notebooks
+notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/notebooks/
+	@ls analysis/*.ipynb >/dev/null 2>&1 || \
+		{ echo "make notebooks: there is no notebook in analysis/" >&2; exit 2; }
+	$(PY) -m nbconvert --execute --to html --output-dir build/notebooks analysis/*.ipynb
+
+# The environment. A killed set-up leaves no `ready` behind, so the next one starts from nothing; a
+# complete environment that is out of date is brought up to date in place.
+$(READY): pyproject.toml requirements.lock
+	@if test -f $(READY); then \
+		rm $(READY); \
+	else \
+		set -- '$(PYTHON)'; \
+		if test '$(origin PYTHON)' = file; then \
+			set -- "$$@" python3.13 python3.12 python3.11; \
+		fi; \
+		chosen=; \
+		for candidate in "$$@"; do \
+			if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+				2>/dev/null; then chosen=$$candidate; break; fi; \
+		done; \
+		if test -z "$$chosen"; then \
+			echo "make: elubench needs Python $(OLDEST) or newer; tried: $$*." \
+				"Name one with: make PYTHON=/path/to/python3" >&2; \
+			exit 2; \
+		fi; \
+		echo "Setting up $(VENV) with $$("$$chosen" --version) ..."; \
+		rm -rf $(VENV); \
+		"$$chosen" -m venv $(VENV); \
+	fi
+	$(PY) $(PIP_INSTALL) -r requirements.lock
+	$(PY) $(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(PY) -m pip check
+	@touch $(READY)
+
+.PHONY: lock
+lock: ## choose the newest versions that work together and write requirements.lock
+	@$(LOCK_PYTHON) -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "$(OLDEST)")' || \
+		{ echo "make lock: $(LOCK_PYTHON) is not Python $(OLDEST);" \
+			"name one with: make lock LOCK_PYTHON=/path/to/python$(OLDEST)" >&2; exit 2; }
+	rm -rf build/lock
+	$(LOCK_PYTHON) -m venv build/lock
+	build/lock/bin/python $(PIP_INSTALL) '.[dev]'
+	build/lock/bin/python -m pip freeze --exclude elubench >build/requirements.lock
+	@if grep -vE '^[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+$$' build/requirements.lock; then \
+		echo "make lock: not a plain name==version line" >&2; exit 2; fi
+	mv build/requirements.lock requirements.lock
+	rm -rf build/lock
+
+.PHONY: clean
+clean: ## remove the environment, the caches and what was built
+	rm -rf $(VENV) build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find elubench tests benchmarks analysis -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
