@@ -1,0 +1,278 @@
+"""The one pass over the data.
+
+For directions u (k of them) and offsets b, with y_i = x_i.u + b and t_i = tanh(y_i):
+
+    T0 = sum w_i t_i / W,   T1 = sum w_i t_i x_i / W,   LC = sum w_i log cosh(y_i) / W
+
+and for second-order methods, with c_i = 1 - t_i^2 = sech^2(y_i),
+
+    C0 = sum w_i c_i / W,   C1 = sum w_i c_i x_i / W,   C2 = sum w_i c_i x_i x_i^T / W.
+
+A block of a few tiles is summed by one thread; its partial sums go to a row of their own, and rows are
+added in a fixed pairwise order. So the result is a function of the data alone: neither the number of
+threads nor the choice between the parallel and the serial kernel changes one bit of it.
+
+A row of results is (T0, T1[d], LC, C0, C1[d], C2 by rows of its lower triangle), cut after LC where
+the curvature is not asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numba
+import numpy as np
+from numba import prange, types
+
+from elubench.kernels._jit import kernel, ready
+from elubench.kernels.elementwise import log_cosh_into, tanh_in_place
+from elubench.kernels.tiles import BLOCK_TILES, LANES, Tiles
+
+LOG_COSH, CURVATURE = 1, 2
+
+#: Below this many row-coordinates a parallel region costs more than it brings (benchmarks/limits.py).
+PARALLEL_FROM = 32768
+
+# Some of Numba's threading layers abort the process when two threads enter a parallel region at
+# once. Whoever finds the door shut computes alone: same bits, no waiting, no abort.
+parallel_region = threading.Lock()
+
+
+def width(d: int, want: int) -> int:
+    """Length of a row of results."""
+    return 2 + d + (1 + d + d * (d + 1) // 2 if want & CURVATURE else 0)
+
+
+def worth_threads(tiles: Tiles) -> bool:
+    """Whether a parallel region pays for data of this size with the threads there are."""
+    size = tiles.rows * (2 + tiles.data.shape[1])
+    return size >= PARALLEL_FROM and tiles.blocks > 1 and numba.get_num_threads() > 1
+
+
+def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
+    """One pass: u (k, d), b (k,) to rows of results (k, width)."""
+    k, d = u.shape
+    partial = np.empty((tiles.blocks, k, width(d, want)))
+    out = np.empty((k, width(d, want)))
+    arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, partial, out)
+    if worth_threads(tiles) and parallel_region.acquire(blocking=False):
+        try:
+            ready(pass_parallel)(*arguments)
+        finally:
+            parallel_region.release()
+    else:
+        ready(pass_serial)(*arguments)
+    return out
+
+
+def unpack_symmetric(lower: Any, d: int) -> Any:
+    """The symmetric (d, d) matrix from the rows of its lower triangle."""
+    matrix = np.empty((d, d))
+    matrix[np.tril_indices(d)] = lower
+    matrix.T[np.tril_indices(d)] = lower
+    return matrix
+
+
+@kernel("elementwise")
+def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
+    """y = x.u + b for one tile x (d, rows); four coordinates at a time spare y three trips."""
+    d = x.shape[0]
+    if d >= 4:
+        u0, u1, u2, u3 = u[0], u[1], u[2], u[3]
+        for i in range(m):
+            y[i] = b + u0 * x[0, i] + u1 * x[1, i] + u2 * x[2, i] + u3 * x[3, i]
+        j = 4
+    else:
+        u0 = u[0]
+        for i in range(m):
+            y[i] = b + u0 * x[0, i]
+        j = 1
+    while j + 4 <= d:
+        u0, u1, u2, u3 = u[j], u[j + 1], u[j + 2], u[j + 3]
+        for i in range(m):
+            y[i] += u0 * x[j, i] + u1 * x[j + 1, i] + u2 * x[j + 2, i] + u3 * x[j + 3, i]
+        j += 4
+    while j < d:
+        u0 = u[j]
+        for i in range(m):
+            y[i] += u0 * x[j, i]
+        j += 1
+
+
+@kernel("elementwise")
+def _weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
+    """Multiply by the weights; rows that only pad the tile count for nothing."""
+    if weights.shape[0] > 0:
+        for i in range(m):
+            t[i] = t[i] * weights[tile, i]
+    for i in range(valid, m):
+        t[i] = 0.0
+
+
+@kernel("elementwise")
+def _curvature(t: Any, c: Any, m: int) -> None:
+    for i in range(m):
+        c[i] = (1.0 - t[i]) * (1.0 + t[i])
+
+
+@kernel("elementwise")
+def _scaled(v: Any, x: Any, j: int, out: Any, m: int) -> None:
+    for i in range(m):
+        out[i] = v[i] * x[j, i]
+
+
+@kernel("reduction")
+def _sum(v: Any, m: int) -> float:
+    total = 0.0
+    for i in range(m):
+        total += v[i]
+    return total
+
+
+@kernel("reduction")
+def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None:
+    """out[at + j] += v.x_j for the first `count` coordinates of a tile."""
+    j = 0
+    while j + 4 <= count:
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for i in range(m):
+            value = v[i]
+            s0 += value * x[j, i]
+            s1 += value * x[j + 1, i]
+            s2 += value * x[j + 2, i]
+            s3 += value * x[j + 3, i]
+        out[at + j] += s0
+        out[at + j + 1] += s1
+        out[at + j + 2] += s2
+        out[at + j + 3] += s3
+        j += 4
+    while j < count:
+        total = 0.0
+        for i in range(m):
+            total += v[i] * x[j, i]
+        out[at + j] += total
+        j += 1
+
+
+@kernel("exact")
+def _reduce_block(
+    data: Any, weights: Any, n: int, block: int, u: Any, b: Any, want: int, sums: Any
+) -> None:
+    d, rows = data.shape[1], data.shape[2]
+    y = np.empty(rows)
+    spare = np.empty(rows if want else 0)
+    product = np.empty(rows if want & CURVATURE else 0)
+    sums[:] = 0.0
+    for tile in range(block * BLOCK_TILES, min((block + 1) * BLOCK_TILES, data.shape[0])):
+        x = data[tile]
+        valid = min(rows, n - tile * rows)
+        m = min(rows, (valid + LANES - 1) // LANES * LANES)
+        for k in range(u.shape[0]):
+            out = sums[k]
+            _project(x, u[k], b[k], y, m)
+            if want & LOG_COSH:
+                log_cosh_into(y, spare, m)
+                _weigh(spare, weights, tile, valid, m)
+                out[1 + d] += _sum(spare, m)
+            tanh_in_place(y, m)
+            if want & CURVATURE:
+                _curvature(y, spare, m)
+                _weigh(spare, weights, tile, valid, m)
+                out[2 + d] += _sum(spare, m)
+                _add_products(spare, x, d, m, out, 3 + d)
+                at = 3 + 2 * d
+                for j in range(d):
+                    _scaled(spare, x, j, product, m)
+                    _add_products(product, x, j + 1, m, out, at)
+                    at += j + 1
+            _weigh(y, weights, tile, valid, m)
+            out[0] += _sum(y, m)
+            _add_products(y, x, d, m, out, 1)
+
+
+@kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
+def combine(partial: Any, total: float, out: Any) -> None:
+    """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""
+    count = partial.shape[0]
+    step = 1
+    while step < count:
+        for i in range(0, count - step, 2 * step):
+            partial[i] += partial[i + step]
+        step *= 2
+    out[:] = partial[0] / total
+
+
+_PASS = types.void(
+    types.float64[:, :, ::1],
+    types.float64[:, ::1],
+    types.int64,
+    types.float64,
+    types.float64[:, ::1],
+    types.float64[::1],
+    types.int64,
+    types.float64[:, :, ::1],
+    types.float64[:, ::1],
+)
+
+
+@kernel("parallel", _PASS)
+def pass_parallel(
+    data: Any, weights: Any, n: int, total: float, u: Any, b: Any, want: int, partial: Any, out: Any
+) -> None:
+    """The pass with a thread to each share of the blocks."""
+    for block in prange(partial.shape[0]):
+        _reduce_block(data, weights, n, block, u, b, want, partial[block])
+    combine(partial, total, out)
+
+
+@kernel("exact", _PASS)
+def pass_serial(
+    data: Any, weights: Any, n: int, total: float, u: Any, b: Any, want: int, partial: Any, out: Any
+) -> None:
+    """The same pass in the calling thread."""
+    for block in range(partial.shape[0]):
+        _reduce_block(data, weights, n, block, u, b, want, partial[block])
+    combine(partial, total, out)
+
+
+@kernel("exact")
+def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> None:
+    d, rows = data.shape[1], data.shape[2]
+    ones = np.empty(rows)
+    product = np.empty(rows)
+    sums[:] = 0.0
+    for tile in range(block * BLOCK_TILES, min((block + 1) * BLOCK_TILES, data.shape[0])):
+        valid = min(rows, n - tile * rows)
+        ones[:] = 1.0
+        _weigh(ones, weights, tile, valid, rows)
+        sums[0] += _sum(ones, rows)
+        for j in range(d):
+            _scaled(ones, data[tile], j, product, rows)
+            sums[1 + j] += _sum(product, rows)
+            _scaled(product, data[tile], j, product, rows)
+            sums[1 + d + j] += _sum(product, rows)
+
+
+@kernel(
+    "parallel",
+    types.void(
+        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
+    ),
+)
+def moments_parallel(data: Any, weights: Any, n: int, partial: Any) -> None:
+    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, 1 + 2 d)."""
+    for block in prange(partial.shape[0]):
+        _moments_block(data, weights, n, block, partial[block, 0])
+
+
+@kernel(
+    "exact",
+    types.void(
+        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
+    ),
+)
+def moments_serial(data: Any, weights: Any, n: int, partial: Any) -> None:
+    """As :func:`moments_parallel`, in the calling thread."""
+    for block in range(partial.shape[0]):
+        _moments_block(data, weights, n, block, partial[block, 0])

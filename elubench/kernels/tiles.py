@@ -1,0 +1,104 @@
+"""Data packed for the pass: tiles of shape (tile, d, rows), small enough to stay in the cache.
+
+A coordinate of a tile is contiguous, so every inner loop runs over rows with stride one, whatever d
+is, and a tile that was read for the projection is still in the cache for the sums. Rows that pad the
+last tile hold zeros and count for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import prange, types
+
+from elubench.kernels._jit import kernel
+
+_TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
+_MOST_ROWS = 1024
+_LEAST_ROWS = 64
+BLOCK_TILES = 4
+LANES = 16  # a partly filled tile is processed to the next multiple of this
+
+FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
+LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
+
+
+class Tiles(NamedTuple):
+    """Packed rows. ``weights`` is (tiles, rows), or (0, 0) where every row counts once."""
+
+    data: np.ndarray
+    weights: np.ndarray
+    rows: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.data.shape[0] // BLOCK_TILES)
+
+
+def tile_rows(d: int) -> int:
+    """Rows in a tile: a power of two, a function of d alone."""
+    rows = _MOST_ROWS
+    while rows > _LEAST_ROWS and rows * d > _TILE_NUMBERS:
+        rows //= 2
+    return rows
+
+
+def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
+    """Zeroed tiles for n rows of d numbers."""
+    rows = tile_rows(d)
+    count = -(-n // rows)
+    weights = np.zeros((count, rows) if weighted else (0, 0))
+    return Tiles(np.zeros((count, d, rows)), weights, n)
+
+
+@kernel("exact")
+def _judge(value: float) -> int:
+    if value != value:
+        return HAS_NAN
+    size = abs(value)
+    if size <= LARGEST:
+        return FINE
+    return HAS_INFINITY if size == np.inf else TOO_LARGE
+
+
+@kernel("exact")
+def _pack_tile(chunk: Any, start: int, tile: int, data: Any) -> int:
+    d, rows = data.shape[1], data.shape[2]
+    first = max(tile * rows, start)
+    last = min((tile + 1) * rows, start + chunk.shape[0])
+    worst = 0
+    for i in range(first, last):
+        for j in range(d):
+            value = chunk[i - start, j]
+            verdict = _judge(value)
+            if verdict != 0 and (worst == 0 or verdict < worst):
+                worst = verdict
+            data[tile, j, i - tile * rows] = value
+    return worst
+
+
+@kernel(
+    "parallel",
+    types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
+)
+def pack_parallel(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
+    """Copy rows start, start + 1, ... into the tiles; a verdict on the numbers for every tile."""
+    rows = data.shape[2]
+    first = start // rows
+    count = (start + chunk.shape[0] - 1) // rows + 1 - first
+    for k in prange(count):
+        verdicts[first + k] = max(verdicts[first + k], _pack_tile(chunk, start, first + k, data))
+
+
+@kernel(
+    "exact",
+    types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
+)
+def pack_serial(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
+    """As :func:`pack_parallel`, in the calling thread."""
+    rows = data.shape[2]
+    first = start // rows
+    count = (start + chunk.shape[0] - 1) // rows + 1 - first
+    for k in range(count):
+        verdicts[first + k] = max(verdicts[first + k], _pack_tile(chunk, start, first + k, data))

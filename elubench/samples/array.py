@@ -1,0 +1,100 @@
+"""A sample held in memory: the user's rows, packed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elubench.kernels import reduction, tiles
+from elubench.kernels._jit import ready
+from elubench.samples import check
+from elubench.samples.base import Floats, PackedSample
+
+_CHUNK_NUMBERS = 1 << 21
+
+
+class ArraySample(PackedSample):
+    """Rows of X with optional weights.
+
+    Parameters
+    ----------
+    X : (n, d) array-like of numbers: NumPy arrays of any layout and real dtype, memory-mapped arrays,
+        lists, pandas frames. It is read once, in chunks, into one packed copy, and never changed.
+    weights : (n,) array-like, optional. Non-negative; a weight of k counts a row k times.
+    """
+
+    def __init__(self, X: Any, weights: ArrayLike | None = None):
+        X = check.table(X)
+        n, d = X.shape
+        row_weights = check.weights(weights, n)
+        packed = tiles.empty_tiles(n, d, row_weights is not None)
+        verdicts = np.zeros(len(packed.data), dtype=np.int64)
+        step = max(1, _CHUNK_NUMBERS // d)
+        for start in range(0, n, step):
+            _pack(_chunk(X, start, start + step), start, packed.data, verdicts)
+            _refuse(verdicts)
+        if row_weights is not None:
+            packed.weights.reshape(-1)[:n] = row_weights
+        super().__init__(packed, n)
+        if not np.isfinite(self.moments().m2).all():
+            raise ValueError("Input X contains a value too large: its squares overflow.")
+
+    def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[ArraySample, ArraySample]:
+        """Training and validation samples; round(fraction n) rows chosen at random are held out.
+
+        Both parts have at least two rows.
+        """
+        fraction = check.real(fraction, "fraction", 0.0, 1.0)
+        seed = check.integer(seed, "seed", 0)
+        held = min(max(round(fraction * self.n), 2), self.n - 2)
+        if held < 2:
+            raise ValueError(f"a sample of n={self.n} rows is too small to split; at least 4 are needed")
+        out = np.zeros(self.n, dtype=bool)
+        out[np.random.default_rng(seed).permutation(self.n)[:held]] = True
+        return self._take(~out), self._take(out)
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Rows start to stop as an (m, d) array, unpacked from the tiles."""
+        stop = self.n if stop is None else min(stop, self.n)
+        size = self.tiles.data.shape[2]
+        first, last = start // size, -(-stop // size)
+        flat = self.tiles.data[first:last].transpose(0, 2, 1).reshape(-1, self.d)
+        return np.ascontiguousarray(flat[start - first * size : stop - first * size])
+
+    def row_weights(self) -> Floats | None:
+        """The weights (n,), or None where every row counts once."""
+        return self.tiles.weights.reshape(-1)[: self.n].copy() if self.tiles.weights.size else None
+
+    def _take(self, mask: Any) -> ArraySample:
+        weights = self.row_weights()
+        return ArraySample(self.rows()[mask], None if weights is None else weights[mask])
+
+
+def _chunk(X: Any, start: int, stop: int) -> Floats:
+    part = X.iloc[start:stop].to_numpy() if hasattr(X, "iloc") else X[start:stop]
+    chunk = np.ascontiguousarray(part, dtype=np.float64)
+    return chunk if chunk.flags.writeable else chunk.copy()
+
+
+def _pack(chunk: Floats, start: int, data: Floats, verdicts: Any) -> None:
+    threads = chunk.size >= reduction.PARALLEL_FROM and numba.get_num_threads() > 1
+    if threads and reduction.parallel_region.acquire(blocking=False):
+        try:
+            ready(tiles.pack_parallel)(chunk, start, data, verdicts)
+        finally:
+            reduction.parallel_region.release()
+    else:
+        ready(tiles.pack_serial)(chunk, start, data, verdicts)
+
+
+def _refuse(verdicts: Any) -> None:
+    found = set(verdicts.tolist())
+    if tiles.HAS_NAN in found:
+        raise ValueError("Input X contains NaN.")
+    if tiles.HAS_INFINITY in found:
+        raise ValueError("Input X contains infinity or a value too large for dtype('float64').")
+    if tiles.TOO_LARGE in found:
+        raise ValueError(f"Input X contains a value too large: |x| > {tiles.LARGEST:g}, so x^2 overflows.")

@@ -1,0 +1,148 @@
+"""What a sample is: n weighted rows of d numbers that answer with sums, never with the rows.
+
+Everything elsewhere in the package talks to data through :class:`Sample`. A new kind of sample (on
+disk, on a cluster) says how to make one pass; models, algorithms and runs work on it unchanged.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from elubench.kernels import reduction
+from elubench.kernels._jit import ready
+from elubench.kernels.tiles import Tiles
+
+Floats = NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """Total weight W, first moments m1 (d,) and raw second moments m2 (d,) of the coordinates."""
+
+    weight: float
+    m1: Floats
+    m2: Floats
+
+
+class TanhMoments(NamedTuple):
+    """T0, T1 and the mean log cosh of one pass; the last is None where it was not asked for."""
+
+    t0: Any
+    t1: Floats
+    log_cosh: Any
+
+
+class CurvatureMoments(NamedTuple):
+    """One pass with second-order sums: C0, C1 (d,), C2 (d, d) weigh rows by sech^2(y)."""
+
+    t0: float
+    t1: Floats
+    log_cosh: float
+    c0: float
+    c1: Floats
+    c2: Floats
+
+
+class Sample(ABC):
+    """n rows of d numbers with weights.
+
+    A subclass provides ``n``, ``d``, :meth:`moments` and :meth:`sums`.
+    """
+
+    n: int
+    d: int
+
+    @abstractmethod
+    def moments(self) -> Moments:
+        """Total weight and moments of the coordinates (computed once)."""
+
+    @abstractmethod
+    def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        """One pass for directions u (k, d) and offsets b (k,): rows of results (k, width).
+
+        ``want`` adds up ``reduction.LOG_COSH`` and ``reduction.CURVATURE``. With ``even`` the caller
+        promises that b is 0 and that T0 is not used, so a symmetric sample may read half its rows.
+        """
+
+    def tanh_moments(self, u: ArrayLike, b: ArrayLike = 0.0, log_cosh: bool = False) -> TanhMoments:
+        """T0 = mean w tanh(y), T1 = mean w tanh(y) x and, on request, mean w log cosh(y).
+
+        Here y = x.u + b. ``u`` is (d,), or (k, d) for k directions in one read of the data; ``b`` is
+        a number or (k,). The results have the shape of ``u`` without its last axis.
+        """
+        directions, offsets, single = self._directions(u, b)
+        out = self.sums(directions, offsets, reduction.LOG_COSH if log_cosh else 0)
+        t0, t1 = out[:, 0], out[:, 1 : 1 + self.d]
+        cosh = out[:, 1 + self.d] if log_cosh else None
+        if not single:
+            return TanhMoments(t0, t1, cosh)
+        return TanhMoments(float(t0[0]), t1[0], None if cosh is None else float(cosh[0]))
+
+    def curvature_moments(self, u: ArrayLike, b: float = 0.0) -> CurvatureMoments:
+        """The pass with log cosh and the sums weighted by sech^2(y), for one direction u (d,)."""
+        directions, offsets, single = self._directions(u, b)
+        if not single:
+            raise ValueError(f"u must have shape ({self.d},), got {np.shape(u)}")
+        d = self.d
+        row = self.sums(directions, offsets, reduction.LOG_COSH | reduction.CURVATURE)[0]
+        return CurvatureMoments(
+            float(row[0]),
+            row[1 : 1 + d],
+            float(row[1 + d]),
+            float(row[2 + d]),
+            row[3 + d : 3 + 2 * d],
+            reduction.unpack_symmetric(row[3 + 2 * d :], d),
+        )
+
+    def _directions(self, u: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, bool]:
+        given = np.asarray(u, dtype=np.float64)
+        if given.ndim not in (1, 2) or given.shape[-1] != self.d or given.size == 0:
+            raise ValueError(f"u must have shape ({self.d},) or (k, {self.d}), got {given.shape}")
+        directions = np.array(given.reshape(-1, self.d), order="C")
+        offsets = np.asarray(b, dtype=np.float64)
+        if offsets.shape not in ((), (len(directions),)):
+            raise ValueError(f"b must be a number or have shape ({len(directions)},), got {offsets.shape}")
+        return directions, np.array(np.broadcast_to(offsets, len(directions))), given.ndim == 1
+
+
+class PackedSample(Sample):
+    """A sample in memory, packed into tiles; the compiled loops read these directly."""
+
+    def __init__(self, tiles: Tiles, n: int):
+        self.tiles = tiles
+        self.n = n
+        self.d = tiles.data.shape[1]
+        self._moments = _moments_of(tiles)
+
+    def moments(self) -> Moments:
+        return self._moments
+
+    def even_tiles(self) -> Tiles:
+        """Tiles that give the same sums of even functions of x; fewer of them where possible."""
+        return self.tiles
+
+    def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        tiles = self.even_tiles() if even else self.tiles
+        result: Floats = reduction.reduce_tiles(tiles, self._moments.weight, u, b, want)
+        return result
+
+
+def _moments_of(tiles: Tiles) -> Moments:
+    d = tiles.data.shape[1]
+    partial = np.empty((tiles.blocks, 1, 1 + 2 * d))
+    threads = reduction.worth_threads(tiles)
+    arguments = (tiles.data, tiles.weights, tiles.rows, partial)
+    if threads and reduction.parallel_region.acquire(blocking=False):
+        try:
+            ready(reduction.moments_parallel)(*arguments)
+        finally:
+            reduction.parallel_region.release()
+    else:
+        ready(reduction.moments_serial)(*arguments)
+    out = np.empty((1, 1 + 2 * d))
+    ready(reduction.combine)(partial, 1.0, out)
+    weight = float(out[0, 0])
+    return Moments(weight, out[0, 1 : 1 + d] / weight, out[0, 1 + d :] / weight)

@@ -1,0 +1,70 @@
+"""Reproducible Gaussian rows, drawn in fixed blocks that each have a stream of their own.
+
+A block's numbers depend on (seed, d, block) alone: any block can be made by itself, in any order, on
+any worker, and the first rows of a larger sample are the rows of a smaller one.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elubench.samples import check
+from elubench.samples.base import Floats
+
+BLOCK_ROWS = 65536
+
+
+def gaussian_block(seed: int, d: int, block: int) -> Floats:
+    """Rows block * BLOCK_ROWS and following of every sample with this seed and d."""
+    stream = np.random.SeedSequence(entropy=seed, spawn_key=(d, block))
+    return np.random.Generator(np.random.PCG64DXSM(stream)).standard_normal((BLOCK_ROWS, d))
+
+
+def gaussian(
+    n: int, d: int, seed: int, location: ArrayLike = 0.0, scale: ArrayLike = 1.0
+) -> Floats:
+    """n rows from N(location, diag(scale)): an (n, d) array of float64.
+
+    Parameters
+    ----------
+    n, d : numbers of rows (>= 1) and of coordinates (>= 1).
+    seed : a non-negative integer; the same seed gives the same rows, for any number of threads.
+    location, scale : a number or d numbers; ``scale`` is the variance, sigma squared.
+    """
+    n = check.integer(n, "n", 1)
+    d = check.integer(d, "d", 1)
+    seed = check.integer(seed, "seed", 0)
+    shift, spread = affine(location, scale, d)
+    rows = np.empty((n, d))
+
+    def fill(block: int) -> None:
+        start = block * BLOCK_ROWS
+        part = gaussian_block(seed, d, block)[: n - start]
+        np.multiply(part, spread, out=part)
+        np.add(part, shift, out=rows[start : start + len(part)])
+
+    blocks = range(-(-n // BLOCK_ROWS))
+    if len(blocks) == 1:
+        fill(0)
+    else:
+        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+            list(pool.map(fill, blocks))
+    return rows
+
+
+def affine(location: ArrayLike, scale: ArrayLike, d: int) -> tuple[Floats, Floats]:
+    """Shift and factor (d,) that take standard normal rows to the location and scale asked for."""
+    shift = _spread_over(location, "location", d)
+    variance = _spread_over(scale, "scale", d)
+    if not (variance > 0).all():
+        raise ValueError(f"scale must be > 0, got {scale!r}")
+    return shift, np.sqrt(variance)
+
+
+def _spread_over(value: ArrayLike, name: str, d: int) -> Floats:
+    given = np.asarray(value)
+    return check.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)
