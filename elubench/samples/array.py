@@ -75,7 +75,8 @@ class ArraySample(PackedSample):
 
 def _chunk(X: Any, start: int, stop: int) -> Floats:
     part = X.iloc[start:stop].to_numpy() if hasattr(X, "iloc") else X[start:stop]
-    chunk = np.ascontiguousarray(part, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a wider float that becomes infinite is refused afterwards
+        chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()
 
 

@@ -14,7 +14,9 @@ from elubench.samples.base import Floats
 
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
     """An int between bounds; whole floats such as 1e6 count as ints."""
-    whole = isinstance(value, numbers.Real) and math.isfinite(value) and int(value) == value
+    whole = isinstance(value, numbers.Integral) or (
+        isinstance(value, numbers.Real) and math.isfinite(value) and int(value) == value
+    )
     if isinstance(value, bool | np.bool_) or not whole:
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < least or (most is not None and value > most):
@@ -66,7 +68,7 @@ def table(X: Any, name: str = "X") -> Any:
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):  # a pandas frame or series
         kinds = {getattr(t, "kind", "O") for t in np.atleast_1d(np.asarray(X.dtypes, dtype=object))}
     else:
-        X = X if isinstance(X, np.ndarray) else np.asarray(X)
+        X = _array(X, name)
         kinds = {X.dtype.kind}
     if "c" in kinds:
         raise ValueError(f"Complex data not supported: {name}")
@@ -94,26 +96,37 @@ def table(X: Any, name: str = "X") -> Any:
     return X
 
 
-def weights(values: Any, n: int) -> Floats | None:
+def weights(values: Any, n: int, name: str = "weights") -> Floats | None:
     """Non-negative finite weights of the rows, or None where none were given."""
     if values is None:
         return None
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("weights must be an array of numbers") from None
-    if np.iscomplexobj(values):
-        raise ValueError("Complex data not supported: weights")
-    if array.shape != (n,):
-        raise ValueError(f"weights.shape == {array.shape}, expected {(n,)}")
+    given = _array(values, name)
+    if given.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name}")
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be an array of numbers, got dtype {given.dtype}")
+    if given.shape != (n,):
+        raise ValueError(f"{name}.shape == {given.shape}, expected {(n,)}")
+    with np.errstate(over="ignore"):  # of a wider float; the result is refused below
+        array: Floats = given.astype(np.float64, copy=False)
+        total = array.sum()
     if np.isnan(array).any():
-        raise ValueError("Input weights contains NaN.")
+        raise ValueError(f"Input {name} contains NaN.")
     if np.isinf(array).any():
-        raise ValueError("Input weights contains infinity.")
+        raise ValueError(f"Input {name} contains infinity.")
     if (array < 0).any():
-        raise ValueError("Negative values in data passed to weights")
+        raise ValueError(f"Negative values in data passed to {name}")
+    if not np.isfinite(total):
+        raise ValueError(f"Input {name} contains values too large: their sum overflows.")
     if not np.count_nonzero(array) >= 2:
         raise ValueError(
-            f"weights must leave at least 2 rows, got {np.count_nonzero(array)} that are not zero"
+            f"{name} must leave at least 2 rows, got {np.count_nonzero(array)} that are not zero"
         )
     return array
+
+
+def _array(values: Any, name: str) -> Any:
+    try:
+        return values if isinstance(values, np.ndarray) else np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a regular array: its rows differ in length") from None

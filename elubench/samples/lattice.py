@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elubench.kernels.tiles import Tiles, empty_tiles
+from elubench.kernels.tiles import LARGEST, Tiles, empty_tiles
 from elubench.samples import check
 from elubench.samples.base import Floats, PackedSample
 from elubench.samples.draws import affine
@@ -35,10 +35,9 @@ class LatticeSample(PackedSample):
 
     def __init__(self, nodes: ArrayLike, counts: ArrayLike):
         rows = np.ascontiguousarray(np.array(check.table(np.asarray(nodes), "nodes"), dtype=np.float64))
-        if not np.isfinite(rows).all():
-            raise ValueError("Input nodes contains NaN or infinity.")
-        given = np.asarray(counts)
-        weights = check.weights(given, len(rows))
+        if not (np.abs(rows) <= LARGEST).all():
+            raise ValueError("Input nodes contains NaN, infinity or values too large to square.")
+        weights = check.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
             raise ValueError("counts must be whole numbers")
         if weights.sum() > _MOST:
@@ -62,7 +61,10 @@ class LatticeSample(PackedSample):
         seed = check.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
         spacing = _SPACING[d]
-        steps = np.arange(-round(_REACH / spacing), round(_REACH / spacing) + 1)
+        # The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets what
+        # is left, rounding errors included: the heaviest nodes come last, where these are nothing.
+        reach = round(_REACH / spacing)
+        steps = np.array(sorted(range(-reach, reach + 1), key=abs, reverse=True))
         probabilities = np.exp(-0.5 * (steps * spacing) ** 2)
         probabilities /= probabilities.sum()
         rng = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, d, n])))
@@ -109,9 +111,9 @@ def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
     first = np.take_along_axis(nodes, np.argmax(nodes != 0, axis=1)[:, None], axis=1)
     mirrored = np.where(first < 0, -nodes, nodes) + 0.0  # + 0.0 turns -0 into 0
     code = np.zeros(len(nodes), dtype=np.int64)
-    for column in mirrored.T:
+    for column in mirrored.T:  # ranks of ranks, so that a code never exceeds the number of nodes
         values, rank = np.unique(column, return_inverse=True)
-        code = code * len(values) + rank
+        _, code = np.unique(code * len(values) + rank, return_inverse=True)
     _, kept, where = np.unique(code, return_index=True, return_inverse=True)
     return mirrored[kept], np.bincount(where, weights=counts, minlength=len(kept))
 
