@@ -1,0 +1,156 @@
+"""The command line: ``elubench COMMAND``.
+
+A command is one function here. It adds its options to a parser and returns what runs them, and it
+imports what it needs only then, so that ``elubench --help`` does not wait for a compiler to load.
+
+Exit status: what the command returns (0 is success, 1 is an answer that differs from what was
+expected), 2 for an error, 130 when interrupted, 141 when the reader of the output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from elubench import __version__
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+ERROR = 2
+INTERRUPTED = 128 + 2  # as a shell reports a process that SIGINT ended
+BROKEN_PIPE = 128 + 13  # the same for SIGPIPE
+
+Runner = Callable[[argparse.Namespace], int]
+Command = Callable[[argparse.ArgumentParser], Runner]
+
+_COMMANDS: dict[str, tuple[str, Command]] = {}
+
+
+class CommandError(Exception):
+    """What the user asked for cannot be done; the message says why, in one line."""
+
+
+def command(name: str, summary: str) -> Callable[[Command], Command]:
+    """Make a function the command ``name``; ``summary`` is its line in ``elubench --help``."""
+
+    def register(function: Command) -> Command:
+        _COMMANDS[name] = (summary, function)
+        return function
+
+    return register
+
+
+@command("info", "show versions, processor, threads and kernel cache")
+def _info(parser: argparse.ArgumentParser) -> Runner:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def run(options: argparse.Namespace) -> int:
+        from elubench import info
+
+        facts = info.collect()
+        print(info.as_json(facts) if options.json else info.as_text(facts))
+        return 0
+
+    return run
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that reports an error in one line, under one name."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(ERROR, f"elubench: error: {_one_line(message)} (see {self.prog} --help)\n")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        # argparse's own hides that the output could not be written.
+        stream = file or sys.stderr
+        if message and stream is not None:
+            stream.write(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="elubench",
+        description="Evidence for convergence rates of EM, ELU and their rivals.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"elubench {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
+    for name, (summary, define) in _COMMANDS.items():
+        description = f"{summary[0].upper()}{summary[1:]}."
+        # allow_abbrev: an option added later must not change what a user's script means.
+        subparser = commands.add_parser(
+            name, help=summary, description=description, allow_abbrev=False
+        )
+        subparser.set_defaults(run=define(subparser))
+    return parser
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        named = error.filename is not None
+        return f"{error.filename}: {error.strerror}" if named else error.strerror
+    return _one_line(str(error)) or type(error).__name__
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    debug = os.environ.get("ELUBENCH_DEBUG", "") not in ("", "0")
+    try:
+        parser = _parser()
+        options = parser.parse_args(arguments)
+        if options.command is None:
+            parser.print_help(sys.stderr)
+            return ERROR
+        status: int = options.run(options)
+        return status
+    except SystemExit as stop:  # argparse has said what there was to say
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("elubench: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (CommandError, ModuleNotFoundError, OSError, ValueError) as error:
+        if debug:
+            traceback.print_exc()
+        print(f"elubench: error: {_message(error)}", file=sys.stderr)
+        return ERROR
+    except Exception:
+        traceback.print_exc()
+        print("elubench: error: a fault in elubench itself, traced above", file=sys.stderr)
+        return ERROR
+
+
+def _flush(status: int) -> int:
+    """Write what stdout still holds; where that fails, so does the command."""
+    if sys.stdout is None:
+        return status
+    try:
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        # The interpreter flushes once more as it ends: that must go nowhere rather than fail again.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        print(f"elubench: error: cannot write the output: {_message(error)}", file=sys.stderr)
+        return ERROR
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``elubench`` with ``arguments`` (by default the process's own); return the exit status.
+
+    What a user can get wrong (a value, a file, a missing extra) is one line on stderr. Any other
+    exception is a fault of elubench and keeps its traceback. ``ELUBENCH_DEBUG=1`` shows both.
+    """
+    return _flush(_run(arguments))

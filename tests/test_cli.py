@@ -1,0 +1,307 @@
+"""The command line and ``elubench info``."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import elubench
+from elubench import cli, info
+
+ELUBENCH = [sys.executable, "-m", "elubench"]
+
+
+def run(*arguments, unbuffered="", **options):
+    return subprocess.run(
+        [*ELUBENCH, *arguments],
+        text=True,
+        timeout=120,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        **options,
+    )
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Call ``elubench try`` with a function as what it does."""
+
+    def call(action):
+        monkeypatch.setitem(cli._COMMANDS, "try", ("do it", lambda parser: action))
+        return cli.main(["try"])
+
+    return call
+
+
+def raiser(error):
+    def action(options):
+        raise error
+
+    return action
+
+
+class TestUsage:
+    def test_version(self, capsys):
+        assert cli.main(["--version"]) == 0
+        assert capsys.readouterr().out == f"elubench {elubench.__version__}\n"
+
+    def test_help_lists_every_command(self, capsys):
+        assert cli.main(["--help"]) == 0
+        listed = capsys.readouterr().out
+        assert cli._COMMANDS
+        for name, (summary, _) in cli._COMMANDS.items():
+            assert name in listed
+            assert " ".join(summary.split()) in " ".join(listed.split())
+
+    @pytest.mark.parametrize("name", cli._COMMANDS)
+    def test_every_command_has_help(self, name, capsys):
+        assert cli.main([name, "--help"]) == 0
+        assert capsys.readouterr().out.startswith(f"usage: elubench {name} ")
+
+    def test_without_a_command_the_help_goes_to_stderr(self, capsys):
+        assert cli.main([]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("usage: elubench ")
+
+    @pytest.mark.parametrize(
+        ("arguments", "named"),
+        [
+            (["nonsense"], "nonsense"),
+            (["info", "--nonsense"], "--nonsense"),
+            (["info", "--js"], "--js"),  # no abbreviations
+            (["info", "extra"], "extra"),
+        ],
+    )
+    def test_wrong_arguments_are_one_line(self, arguments, named, capsys):
+        assert cli.main(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("elubench: error: ")
+        assert captured.err.count("\n") == 1
+        assert named in captured.err
+
+    def test_as_a_module(self):
+        done = run("--version", stdout=subprocess.PIPE)
+        assert (done.returncode, done.stdout) == (0, f"elubench {elubench.__version__}\n")
+
+    def test_help_loads_nothing_heavy(self):
+        code = (
+            "import sys; from elubench.cli import main; main(['--help']); "
+            "print(*sorted({'numba', 'numpy', 'pandas', 'scipy', 'dask'} & set(sys.modules)))"
+        )
+        shown = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        )
+        assert shown.stdout.splitlines()[-1] == ""
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("error", "line"),
+        [
+            (cli.CommandError("no results\nin it"), "no results in it"),
+            (ValueError("n must be at least 2; got 1"), "n must be at least 2; got 1"),
+            (ValueError(), "ValueError"),
+            (FileNotFoundError(2, "No such file or directory", "x y"), "x y: No such file or"),
+            (PermissionError(13, "Permission denied"), "Permission denied"),
+            (ModuleNotFoundError("No module named 'sklearn'"), "No module named 'sklearn'"),
+        ],
+    )
+    def test_users_errors_are_one_line(self, command, error, line, capsys):
+        assert command(raiser(error)) == 2
+        captured = capsys.readouterr()
+        assert captured.err.startswith(f"elubench: error: {line}")
+        assert captured.err.count("\n") == 1
+
+    def test_debug_adds_the_traceback(self, command, capsys, monkeypatch):
+        monkeypatch.setenv("ELUBENCH_DEBUG", "1")
+        assert command(raiser(ValueError("wrong"))) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith("Traceback")
+        assert shown.endswith("\nelubench: error: wrong\n")
+
+    def test_faults_of_elubench_keep_their_traceback(self, command, capsys):
+        assert command(raiser(ZeroDivisionError("oh"))) == 2
+        shown = capsys.readouterr().err
+        assert "ZeroDivisionError: oh" in shown
+        assert "fault in elubench" in shown.splitlines()[-1]
+
+    def test_interrupt(self, command, capsys):
+        assert command(raiser(KeyboardInterrupt())) == 130
+        assert capsys.readouterr().err == "elubench: interrupted\n"
+
+    def test_status_is_the_commands(self, command):
+        assert command(lambda options: 1) == 1
+
+    def test_broken_pipe_in_a_command(self, command, capsys):
+        assert command(raiser(BrokenPipeError())) == 141
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+class TestOutput:
+    @pytest.mark.parametrize("arguments", [["--help"], ["info"]])
+    def test_reader_went_away(self, arguments, unbuffered):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            done = run(*arguments, stdout=writer, unbuffered=unbuffered)
+        finally:
+            os.close(writer)
+        assert done.returncode == 141
+        assert done.stderr == ""
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+    def test_full_disk(self, unbuffered):
+        with open("/dev/full", "w") as full:
+            done = run("--help", stdout=full, unbuffered=unbuffered)
+        assert done.returncode == 2
+        assert done.stderr.startswith("elubench: error: ")
+        assert done.stderr.count("\n") == 1
+
+    def test_closed_stdout(self, unbuffered):
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$0" "$@" >&-', *ELUBENCH, "info"],
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+FACTS = {
+    "versions": {"elubench": "0.1.0", "python": "3.11.7", "numba": "0.61.0", "scipy": None},
+    "system": {
+        "os": "Linux-6.1.0-very-long-kernel-name-x86_64-with-a-very-long-name-of-its-c-library",
+        "machine": "x86_64",
+        "processor": "Some Processor @ 2.00GHz",
+        "cores": 8,
+        "usable_cores": 2,
+    },
+    "threads": {"active": 2, "maximum": 2, "layer": None, "layers_to_try": ["tbb", "omp"]},
+    "vector": {"cpu": "somelake", "features": ["avx2", "fma"], "jit": True},
+    "cache": {
+        "folder": "/a/folder",
+        "writable": True,
+        "kernels": 12,
+        "cached": 3,
+        "compiled": 0,
+    },
+}
+
+
+def changed(section, **values):
+    return {**FACTS, section: {**FACTS[section], **values}}
+
+
+class TestInfo:
+    def test_json_has_what_the_text_has(self, capsys):
+        assert cli.main(["info", "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts.keys() == FACTS.keys()
+        for section in facts.keys() - {"versions"}:
+            assert facts[section].keys() == FACTS[section].keys()
+        assert cli.main(["info"]) == 0
+        assert capsys.readouterr().out == info.as_text(facts) + "\n"
+
+    def test_facts(self):
+        facts = info.collect()
+        assert facts["versions"]["elubench"] == elubench.__version__
+        assert facts["versions"]["numba"] == numba.__version__
+        assert 1 <= facts["system"]["usable_cores"] <= facts["system"]["cores"]
+        assert 1 <= facts["threads"]["active"] <= facts["threads"]["maximum"]
+        assert facts["cache"]["kernels"] > 0 or not facts["vector"]["jit"]
+
+    def test_text(self):
+        assert info.as_text(FACTS).splitlines() == [
+            "elubench         0.1.0",
+            "python           3.11.7",
+            "numba            0.61.0",
+            "scipy            not installed",
+            "system           "
+            "Linux-6.1.0-very-long-kernel-name-x86_64-with-a-very-long-name-of-its-c-library",
+            "processor        Some Processor @ 2.00GHz",
+            "usable cores     2 of 8",
+            "threads          2 of at most 2",
+            "threading layer  not started (would try: tbb, omp)",
+            "compiles for     somelake",
+            "vector features  avx2 fma",
+            "kernel cache     /a/folder (writable)",
+            "kernels          12 (3 cached, 0 compiled in this process)",
+        ]
+
+    @pytest.mark.parametrize(
+        ("facts", "line"),
+        [
+            (changed("threads", layer="omp"), "threading layer  omp"),
+            (changed("vector", features=[]), "vector features  none of those looked for"),
+            (changed("vector", jit=False), "compiles for     somelake (JIT disabled)"),
+            (
+                changed("cache", folder=None, writable=False),
+                "kernel cache     none (every process compiles anew)",
+            ),
+            (changed("cache", writable=False), "kernel cache     /a/folder (not writable)"),
+        ],
+    )
+    def test_text_of_other_states(self, facts, line):
+        assert line in info.as_text(facts).splitlines()
+
+    def test_text_fits_a_terminal(self):
+        facts = changed("system", processor="Processor " * 20)
+        lines = info.as_text(changed("system", os="Linux", processor="Processor " * 20)).split("\n")
+        assert max(map(len, lines)) <= 80
+        assert len(info.as_text(facts).split("\n")) > len(info.as_text(FACTS).split("\n"))
+
+    def test_starts_and_compiles_nothing(self):
+        code = (
+            "import threading, numba; from elubench import info; facts = info.collect(); "
+            "assert facts['threads']['layer'] is None; "
+            "assert not numba.np.ufunc.parallel._is_initialized; "
+            "assert threading.active_count() == 1; "
+            "assert facts['cache']['compiled'] == 0"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+    def test_threads_that_run(self, monkeypatch):
+        monkeypatch.setattr(numba, "threading_layer", lambda: "omp")
+        monkeypatch.setattr(numba, "get_num_threads", lambda: 1)
+        threads = info.collect()["threads"]
+        assert (threads["layer"], threads["active"]) == ("omp", 1)
+
+    def test_a_threading_layer_asked_for(self, monkeypatch):
+        monkeypatch.setattr(numba.config, "THREADING_LAYER", "workqueue")
+        assert info.collect()["threads"]["layers_to_try"] == ["workqueue"]
+
+    def test_a_processor_asked_for(self, monkeypatch):
+        monkeypatch.setattr(numba.config, "CPU_NAME", "generic")
+        monkeypatch.setattr(numba.config, "CPU_FEATURES", "+avx,-avx2,+fma,+popcnt")
+        vector = info.collect()["vector"]
+        assert (vector["cpu"], vector["features"]) == ("generic", ["avx", "fma"])
+
+    def test_avx_switched_off(self, monkeypatch):
+        monkeypatch.setattr(numba.config, "ENABLE_AVX", 0)
+        assert not [name for name in info.collect()["vector"]["features"] if "avx" in name]
+
+    @pytest.mark.parametrize("system", ["Linux", "Darwin", "Windows"])
+    def test_processor_has_a_name_where_the_system_has_none(self, system, monkeypatch):
+        def missing(*arguments, **options):
+            raise FileNotFoundError
+
+        monkeypatch.setattr("platform.system", lambda: system)
+        monkeypatch.setattr(info.subprocess, "run", missing)
+        monkeypatch.setattr(info.Path, "read_text", missing)
+        assert info._processor()
+
+    def test_writable(self, tmp_path):
+        (tmp_path / "file").touch()
+        assert info._writable(tmp_path)
+        assert info._writable(tmp_path / "not" / "there" / "yet")
+        assert not info._writable(tmp_path / "file")
+        assert not info._writable(tmp_path / "file" / "below")
