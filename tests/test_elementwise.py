@@ -1,0 +1,192 @@
+"""tanh and log cosh against 40 digits, on their own and in the pass that ships."""
+
+import functools
+import math
+
+import naive
+import numpy as np
+import pytest
+from conftest import needs_jit, scaled
+
+from elubench.kernels import _jit, elementwise, reduction
+from elubench.samples import ArraySample
+
+TANH_ULPS, LOG_COSH_ULPS = 2.0, 4.0
+SMALLEST, HUGE = 5e-324, 1.7976931348623157e308
+
+
+def around(centre, count):
+    """Floats next to a centre, and some that spread out from it by factors of two."""
+    near, steps = [centre], np.ldexp(centre, np.arange(-50, -2))
+    up = down = centre
+    for _ in range(count):
+        up, down = math.nextafter(up, math.inf), math.nextafter(down, -math.inf)
+        near += [up, down]
+    return np.concatenate([near, centre + steps, centre - steps])
+
+
+def points():
+    """Where things can go wrong: switches, rounding of k, saturation, both ends of the range."""
+    rng = np.random.default_rng(11)
+    many = scaled(6000, 800)
+    parts = [
+        np.linspace(0, 0.6, many),
+        np.linspace(0.5, 1.5, many),
+        np.linspace(0, 25, many),
+        10 ** rng.uniform(-320, 308, many // 2),
+        2 ** rng.uniform(-60, 6, many),
+        np.abs(rng.standard_normal(many)),
+        # k changes at odd multiples of ln(2) / 4, r vanishes at the even ones
+        *(around(j * math.log(2) / 4, 3) for j in range(1, scaled(80, 8))),
+        *(around(c, 40) for c in (0.26, 0.75, math.log(2), 1.0, 19.0615, 19.5, 20.0, 20.5, 40.0)),
+        [1e-300, 1e-308, 2.2250738585072014e-308, 2.2e-308, 1e-315, 1e-323, SMALLEST],
+        [1e-160, 1.5e-162, 2e-162, 1e-154, 1e16, 2.0**53, 1e100, 1e300, 8e307],
+    ]
+    found = np.unique(np.concatenate(parts))
+    signs = np.where(np.arange(len(found)) % 3 == 0, -1.0, 1.0)
+    return found * signs
+
+
+@functools.cache
+def references():
+    """The points, and exact values of both functions there."""
+    where = points()
+    return where, [naive.tanh_exact(x) for x in where], [naive.log_cosh_exact(x) for x in where]
+
+
+def tanh(values):
+    y = np.array(values, dtype=float)
+    elementwise.tanh_in_place(y, len(y))
+    return y
+
+
+def log_cosh(values):
+    y = np.array(values, dtype=float)
+    out = np.full(len(y), np.nan)
+    elementwise.log_cosh_into(y, out, len(y))
+    return out
+
+
+def worst(got, exact, where):
+    errors = [naive.ulps(g, e) for g, e in zip(got, exact, strict=True)]
+    assert len(errors) == len(where)
+    at = int(np.argmax(errors))
+    return errors[at], where[at]
+
+
+class TestAccuracy:
+    def test_tanh(self):
+        where, exact, _ = references()
+        error, at = worst(tanh(where), exact, where)
+        assert error <= TANH_ULPS, f"{error} ulp at {at!r}"
+
+    def test_log_cosh(self):
+        where, _, exact = references()
+        error, at = worst(log_cosh(where), exact, where)
+        assert error <= LOG_COSH_ULPS, f"{error} ulp at {at!r}"
+
+    def test_the_measure_sees_an_ulp(self):
+        x = 0.3
+        exact = naive.tanh_exact(x)
+        nearest = float(exact)
+        assert naive.ulps(nearest, exact) <= 0.5
+        assert naive.ulps(nearest + 3 * math.ulp(nearest), exact) > TANH_ULPS
+
+    @pytest.mark.parametrize(
+        ("n", "rows"),
+        [(2, (0, 1)), (1024, (0, 1)), (1024, (517, 1023)), (1031, (1024, 1030))],
+        ids=["two rows", "first rows", "vector loop", "partly filled tile"],
+    )
+    @pytest.mark.parametrize("curvature", [False, True], ids=["pass", "with curvature"])
+    def test_in_the_pass(self, n, rows, curvature):
+        """Rows that are all 1, two of them counted: T0 and LC are the functions at u themselves."""
+        where, tanhs, log_coshes = references()
+        some = slice(None, None, scaled(1, 200 if n > 2 else 10))
+        where, tanhs, log_coshes = where[some], tanhs[some], log_coshes[some]
+        weights = np.zeros(n)
+        weights[list(rows)] = 1.0
+        sample = ArraySample(np.ones((n, 1)), None if n == 2 else weights)
+        want = reduction.LOG_COSH | (reduction.CURVATURE if curvature else 0)
+        out = sample.sums(where[:, None].copy(), np.zeros(len(where)), want)
+        t0, t1, cosh = out[:, 0], out[:, 1], out[:, 2]
+        np.testing.assert_array_equal(t0, t1)
+        error, at = worst(t0, tanhs, where)
+        assert error <= TANH_ULPS, f"tanh: {error} ulp at {at!r}"
+        error, at = worst(cosh, log_coshes, where)
+        assert error <= LOG_COSH_ULPS, f"log cosh: {error} ulp at {at!r}"
+
+
+class TestSpecialValues:
+    def test_zeros_keep_their_sign(self):
+        found = tanh([0.0, -0.0])
+        assert found.tolist() == [0.0, 0.0]
+        assert np.signbit(found).tolist() == [False, True]
+        assert log_cosh([0.0, -0.0]).tolist() == [0.0, 0.0]
+
+    def test_infinities(self):
+        assert tanh([np.inf, -np.inf]).tolist() == [1.0, -1.0]
+        assert log_cosh([np.inf, -np.inf]).tolist() == [np.inf, np.inf]
+
+    def test_nan(self):
+        nans = np.array([np.nan, -np.nan])
+        assert np.isnan(tanh(nans)).all()
+        assert np.isnan(log_cosh(nans)).all()
+
+    def test_the_largest_numbers(self):
+        assert tanh([HUGE, -HUGE]).tolist() == [1.0, -1.0]
+        assert log_cosh([HUGE, -HUGE]).tolist() == [HUGE, HUGE]
+
+    def test_tiny_numbers_are_their_own_tanh(self):
+        tiny = np.array([SMALLEST, -SMALLEST, 1e-310, -1e-300, 1e-20])
+        np.testing.assert_array_equal(tanh(tiny), tiny)
+
+    def test_never_above_one(self):
+        saturating = np.linspace(15, 25, scaled(20001, 401))
+        assert (np.abs(tanh(saturating)) <= 1).all()
+        assert (tanh(saturating[saturating > 19.1]) == 1).all()
+
+    def test_one_special_value_does_not_touch_its_neighbours(self):
+        """In a vector loop all numbers of a register go through the same instructions."""
+        ordinary = np.linspace(-3, 3, 67)
+        for special in (np.nan, np.inf, -np.inf, 0.0, HUGE, SMALLEST):
+            mixed = ordinary.copy()
+            mixed[5::9] = special
+            for function in (tanh, log_cosh):
+                expected = function(ordinary)
+                expected[5::9] = function([special])[0]
+                np.testing.assert_array_equal(function(mixed), expected)
+
+
+class TestSymmetry:
+    def test_tanh_is_odd_and_log_cosh_even(self):
+        x = points()
+        np.testing.assert_array_equal(tanh(-x), -tanh(x))
+        np.testing.assert_array_equal(log_cosh(-x), log_cosh(x))
+
+
+class TestBuffers:
+    @pytest.mark.parametrize("m", [0, 1, 3, 4, 8, 15, 16, 17, 31, 33, 64, 100])
+    def test_only_the_first_m_numbers_are_touched(self, m):
+        y = np.linspace(-2, 2, 100)
+        changed, out = y.copy(), np.full(100, 7.0)
+        elementwise.tanh_in_place(changed, m)
+        elementwise.log_cosh_into(y, out, m)
+        np.testing.assert_array_equal(changed[m:], y[m:])
+        np.testing.assert_array_equal(out[m:], 7.0)
+        # np.tanh and the naive log cosh are themselves a few roundings away
+        np.testing.assert_allclose(changed[:m], np.tanh(y[:m]), rtol=8 * naive.EPS)
+        np.testing.assert_allclose(out[:m], naive.log_cosh(y[:m]), rtol=0, atol=24 * naive.EPS)
+
+    def test_log_cosh_leaves_its_input(self):
+        y = np.linspace(-2, 2, 100)
+        kept = y.copy()
+        elementwise.log_cosh_into(y, np.empty(100), 100)
+        np.testing.assert_array_equal(y, kept)
+
+
+@needs_jit
+def test_elementwise_code_may_not_reassociate():
+    """Reassociation would fold the rounding by a large constant away without a word."""
+    for kind in ("elementwise", "scalar", "exact", "parallel"):
+        flags = _jit.KINDS[kind]["fastmath"]
+        assert flags is False or flags == {"contract"}, kind
