@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 
 EPS = 2.0**-53  # half an ulp, relative: the error of one rounding
+TINY = 2.0**-1060  # more than a thousand roundings of subnormal numbers
 
 mp = mpmath.mp.clone()
 mp.dps = 40
@@ -50,7 +51,7 @@ def mean(terms, weights):
 
 
 class Pass:
-    """The one pass, row by row: T0, T1, LC, C0, C1 and, on request, C2, each with the error that rounding allows.
+    """The one pass, row by row: T0, T1, LC, C0, C1 and, on request, C2, each with a bound.
 
     A term computed in float64 differs from the true one by the error of y, at most d + 2 roundings
     of |b| + sum |x_j u_j|, times the derivative of the function of y, plus a few ulps of the value;
@@ -75,7 +76,7 @@ class Pass:
         def both(value, error, factor):
             terms = np.einsum("i,i...->i...", value, factor)
             slack = np.einsum("i,i...->i...", error + (n + 8) * EPS * np.abs(value), abs(factor))
-            return mean(terms, weights), 2 * mean(slack, weights)
+            return mean(terms, weights), 2 * mean(slack, weights) + TINY
 
         ones = np.ones(n)
         self.t0, self.t0_error = both(t, t_error, ones)
@@ -94,7 +95,11 @@ def moments(X, weights=None):
     slack = 2 * (len(X) + 4) * EPS
     return (
         (math.fsum(weights), mean(X, weights), mean(X**2, weights)),
-        (slack * math.fsum(weights), slack * mean(abs(X), weights), slack * mean(X**2, weights)),
+        (
+            slack * math.fsum(weights),
+            slack * mean(abs(X), weights),
+            slack * mean(X**2, weights) + TINY,
+        ),
     )
 
 
