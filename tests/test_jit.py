@@ -1,0 +1,402 @@
+"""Compilation and the kernel cache: nothing at import, everything once, no fault fatal."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from conftest import JIT, ROOT, needs_jit, python
+
+from elubench.kernels import _jit
+
+pytestmark = needs_jit
+
+SIGNATURE = numba.types.float64(numba.types.float64)
+
+
+def cube(x):
+    return x * x * x
+
+
+def offset_by_two(x):
+    return x + 2.0
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty kernel cache, and a registry of its own."""
+    monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_jit, "_folder", _jit._UNKNOWN)
+    monkeypatch.setattr(_jit, "_registry", [])
+    return _jit.cache_folder()
+
+
+def make(function=cube):
+    """A new kernel, as a new process would have it."""
+    return _jit.kernel("exact", SIGNATURE)(function)
+
+
+def hits(dispatcher):
+    return sum(dispatcher.stats.cache_hits.values())
+
+
+def misses(dispatcher):
+    return sum(dispatcher.stats.cache_misses.values())
+
+
+def files(folder, ending):
+    return sorted(folder.glob(f"*.{ending}"))
+
+
+class TestReady:
+    def test_compiles_once_on_first_use(self, folder):
+        kernel = make()
+        assert not kernel.overloads
+        assert _jit.ready(kernel) is kernel
+        assert _jit.ready(kernel)(3.0) == 27.0
+        assert (hits(kernel), misses(kernel)) == (0, 1)
+
+    def test_other_types_are_refused(self, folder):
+        kernel = _jit.ready(make())
+        with pytest.raises(TypeError):
+            kernel(1j)
+
+    def test_threads_compile_a_kernel_once(self, folder, monkeypatch):
+        kernel = make()
+        compilations = []
+        compile_one = kernel.compile
+
+        def compile_slowly(signature):
+            compilations.append(signature)
+            started.wait(5)
+            return compile_one(signature)
+
+        started = threading.Event()
+        monkeypatch.setattr(kernel, "compile", compile_slowly)
+        results = []
+        threads = [
+            threading.Thread(target=lambda: results.append(_jit.ready(kernel)(2.0)))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        started.set()
+        for thread in threads:
+            thread.join()
+        assert results == [8.0] * 4
+        assert len(compilations) == 1
+
+    def test_warmup_compiles_all(self, folder):
+        kernels = [make(), make(offset_by_two)]
+        _jit.warmup()
+        assert all(kernel.overloads for kernel in kernels)
+
+    def test_kernels_without_signature_are_not_in_the_registry(self, folder):
+        _jit.kernel("exact")(cube)
+        assert _jit._registry == []
+
+
+class TestState:
+    def test_counts(self, folder):
+        kernels = [make(), make(offset_by_two)]
+        assert _jit.cache_state() == {"kernels": 2, "cached": 0, "compiled": 0}
+        _jit.ready(kernels[0])
+        assert _jit.cache_state() == {"kernels": 2, "cached": 1, "compiled": 1}
+        _jit.warmup()
+        assert _jit.cache_state() == {"kernels": 2, "cached": 2, "compiled": 2}
+
+    def test_cached_by_another_process(self, folder):
+        _jit.ready(make())
+        _jit._registry.clear()
+        make()
+        assert _jit.cache_state() == {"kernels": 1, "cached": 1, "compiled": 0}
+
+    def test_without_a_folder(self, monkeypatch, folder):
+        monkeypatch.setattr(_jit, "_folder", None)
+        _jit.ready(make())
+        assert _jit.cache_state() == {"kernels": 1, "cached": 0, "compiled": 1}
+
+
+class TestCache:
+    def test_a_second_process_loads(self, folder):
+        _jit.ready(make())
+        again = _jit.ready(make())
+        assert again(3.0) == 27.0
+        assert (hits(again), misses(again)) == (1, 0)
+
+    def test_functions_do_not_meet(self, folder):
+        first, second = _jit.ready(make()), _jit.ready(make(offset_by_two))
+        assert (first(3.0), second(3.0)) == (27.0, 5.0)
+        assert (hits(first), hits(second)) == (0, 0)
+        assert len(files(folder, "nbi")) == 2
+        assert len(files(folder, "nbc")) == 2
+
+    @pytest.mark.parametrize("ending", ["nbi", "nbc"])
+    @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.95])
+    def test_truncated_files(self, folder, ending, kept):
+        _jit.ready(make())
+        (damaged,) = files(folder, ending)
+        whole = damaged.read_bytes()
+        damaged.write_bytes(whole[: int(kept * len(whole))])
+        again = _jit.ready(make())
+        assert again(3.0) == 27.0
+        assert hits(again) == 0
+        # and what was damaged is whole again
+        repaired = _jit.ready(make())
+        assert repaired(3.0) == 27.0
+        assert hits(repaired) == 1
+
+    @pytest.mark.parametrize("ending", ["nbi", "nbc"])
+    @pytest.mark.parametrize("content", [b"\x00" * 400, b"not a pickle", b"\x80\x05K\x01."])
+    def test_files_of_something_else(self, folder, ending, content):
+        _jit.ready(make())
+        (damaged,) = files(folder, ending)
+        damaged.write_bytes(content)
+        assert _jit.ready(make())(3.0) == 27.0
+        repaired = _jit.ready(make())
+        assert repaired(3.0) == 27.0
+        assert hits(repaired) == 1
+
+    def test_missing_code_file(self, folder):
+        _jit.ready(make())
+        (code,) = files(folder, "nbc")
+        code.unlink()
+        again = _jit.ready(make())
+        assert again(3.0) == 27.0
+        assert hits(again) == 0
+
+    def test_a_folder_that_vanished(self, folder):
+        kernel = make()
+        shutil.rmtree(folder)
+        assert _jit.ready(kernel)(3.0) == 27.0
+
+    @pytest.mark.parametrize("operation", ["load_overload", "save_overload"])
+    def test_a_disk_that_fails(self, folder, monkeypatch, operation):
+        def fail(*arguments):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(_jit._FunctionCache, operation, fail)
+        assert _jit.ready(make())(3.0) == 27.0
+
+    def test_source_stamp_follows_the_file(self, folder, tmp_path):
+        source = tmp_path / "kernels.py"
+        stamps = []
+        for body in ("x = 1\n", "x = 2\n", "x = 1\n"):
+            source.write_text(body)
+            stamps.append(_jit._Locator.from_function(cube, str(source)).get_source_stamp())
+        assert stamps[0] != stamps[1]
+        assert stamps[0] == stamps[2]
+
+
+class TestFolder:
+    def test_environment_variable(self, tmp_path, folder):
+        assert folder.parent == tmp_path
+        assert folder.is_dir()
+        assert list(folder.iterdir()) == []  # the probe is gone
+
+    def test_private(self, folder):
+        if os.name == "posix":
+            assert folder.stat().st_mode & 0o077 == 0
+
+    def test_last_part_is_the_hash_of_the_sources(self, folder):
+        assert folder.name == _jit._source_hash()
+
+    def test_users_cache_folder(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("ELUBENCH_CACHE_DIR")
+        monkeypatch.setattr("sys.platform", "linux")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert _jit._candidates() == [tmp_path / "elubench" / "kernels"]
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert _jit._candidates() == [tmp_path / ".cache" / "elubench" / "kernels"]
+
+    def test_other_systems(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("ELUBENCH_CACHE_DIR")
+        monkeypatch.setattr("sys.platform", "win32")
+        monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+        assert _jit._candidates() == [tmp_path / "elubench" / "kernels"]
+        monkeypatch.delenv("LOCALAPPDATA")
+        assert _jit._candidates() == []
+        monkeypatch.setattr("sys.platform", "darwin")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert _jit._candidates() == [tmp_path / "Library" / "Caches" / "elubench" / "kernels"]
+
+    @pytest.fixture(params=["below a file", "read-only"])
+    def unwritable(self, request, tmp_path):
+        if request.param == "below a file":
+            (tmp_path / "file").write_text("")
+            yield tmp_path / "file" / "folder"
+            return
+        if os.name != "posix" or os.geteuid() == 0:
+            pytest.skip("permissions do not bind this user")
+        locked = tmp_path / "locked"
+        locked.mkdir(mode=0o500)
+        yield locked
+        locked.chmod(0o700)
+
+    def test_unwritable(self, unwritable, monkeypatch, folder):
+        monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(unwritable))
+        monkeypatch.setattr(_jit, "_folder", _jit._UNKNOWN)
+        assert _jit.cache_folder() is None
+        kernel = _jit.ready(make())
+        assert kernel(3.0) == 27.0
+        assert kernel.stats.cache_path is None
+        assert hits(_jit.ready(make())) == 0
+
+
+class TestSourceHash:
+    @pytest.fixture
+    def tree(self, tmp_path, monkeypatch):
+        """A copy of the package's sources that the hash is taken of."""
+        package = tmp_path / "elubench"
+        package.mkdir()
+        for part in ("kernels", "models", "algorithms", "samples"):
+            if (ROOT / "elubench" / part).exists():
+                shutil.copytree(
+                    ROOT / "elubench" / part,
+                    package / part,
+                    ignore=shutil.ignore_patterns("__pycache__"),
+                )
+        monkeypatch.setattr(_jit, "__file__", str(package / "kernels" / "_jit.py"))
+        return package
+
+    def test_same_sources_same_hash(self, tree):
+        assert _jit._source_hash() == _jit._source_hash()
+
+    @pytest.mark.parametrize("name", ["elementwise", "reduction", "tiles", "_jit"])
+    def test_an_edit_of_a_kernel(self, tree, name):
+        before = _jit._source_hash()
+        source = tree / "kernels" / f"{name}.py"
+        text = source.read_text()
+        source.write_text(text + "\n# an edit\n")
+        assert _jit._source_hash() != before
+        source.write_text(text)
+        assert _jit._source_hash() == before
+
+    def test_a_new_and_a_renamed_file(self, tree):
+        before = _jit._source_hash()
+        (tree / "kernels" / "extra.py").write_text("x = 1\n")
+        extra = _jit._source_hash()
+        (tree / "kernels" / "extra.py").rename(tree / "kernels" / "extra_too.py")
+        assert len({before, extra, _jit._source_hash()}) == 3
+
+    def test_models_and_algorithms_count(self, tree):
+        for part in ("models", "algorithms"):
+            before = _jit._source_hash()
+            (tree / part).mkdir(exist_ok=True)
+            (tree / part / "another.py").write_text("x = 1\n")
+            assert _jit._source_hash() != before
+
+    def test_the_compiler_counts(self, monkeypatch):
+        before = _jit._source_hash()
+        monkeypatch.setattr(numba, "__version__", "0.0")
+        assert _jit._source_hash() != before
+
+    def test_every_file_with_kernels_is_in_the_hash(self):
+        """A kernel elsewhere could be compiled from one source and loaded for another."""
+        inside = {"kernels", "models", "algorithms"}
+        for source in (ROOT / "elubench").rglob("*.py"):
+            text = source.read_text()
+            if "@kernel(" in text or "njit" in text:
+                assert source.relative_to(ROOT / "elubench").parts[0] in inside, source
+
+
+IMPORT = """
+import json, sys, threading
+import elubench, elubench.samples
+from elubench.kernels import _jit
+from numba.np.ufunc import parallel
+compiled = [kernel.py_func.__name__ for kernel in _jit._registry if kernel.overloads]
+print(json.dumps({
+    "kernels": len(_jit._registry),
+    "compiled": compiled,
+    "threads": threading.active_count(),
+    "initialised": parallel._is_initialized,
+    "folder": str(_jit._folder),
+    "scikit-learn": "sklearn" in sys.modules,
+}))
+"""
+
+RESULT = """
+import json
+import numpy as np
+from elubench.kernels import _jit
+from elubench.samples import ArraySample, gaussian
+sample = ArraySample(gaussian(500, 2, seed=3))
+out = sample.sums(np.array([[0.3, -0.2]]), np.zeros(1), 3)
+used = [kernel for kernel in _jit._registry if kernel.overloads]
+print(json.dumps({
+    "bytes": out.tobytes().hex(),
+    "hits": sum(sum(kernel.stats.cache_hits.values()) for kernel in used),
+    "used": len(used),
+    "folder": str(_jit.cache_folder()),
+}))
+"""
+
+
+class TestProcesses:
+    def test_importing_compiles_nothing_and_starts_no_threads(self, tmp_path):
+        state = python(IMPORT, ELUBENCH_CACHE_DIR=str(tmp_path / "cache"))
+        assert state["kernels"] > 0
+        assert state["compiled"] == []
+        assert state["threads"] == 1
+        assert state["initialised"] is False
+        assert not state["scikit-learn"]
+        assert Path(state["folder"]) == _jit._UNKNOWN  # not even looked for
+        assert not (tmp_path / "cache").exists()
+
+    def test_a_cold_start_and_a_damaged_cache(self, tmp_path):
+        """The real kernels: a second process loads them; one with damaged files repairs them."""
+        first = python(RESULT)  # fills the shared cache, or finds it filled
+        second = python(RESULT)
+        assert second["bytes"] == first["bytes"]
+        assert second["hits"] == second["used"] >= 3
+
+        source = Path(second["folder"])
+        copy = tmp_path / source.name
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.tmp.*", ".probe*"))
+        for ending, names in (("nbi", ["pack_serial"]), ("nbc", ["moments_serial"])):
+            for name in names:
+                (damaged,) = [f for f in files(copy, ending) if f".{name}-" in f.name]
+                damaged.write_bytes(damaged.read_bytes()[:100])
+        third = python(RESULT, ELUBENCH_CACHE_DIR=str(tmp_path))
+        assert third["folder"] == str(copy)
+        assert third["bytes"] == first["bytes"]
+        assert third["hits"] == third["used"] - 2
+        fourth = python(RESULT, ELUBENCH_CACHE_DIR=str(tmp_path))
+        assert fourth["bytes"] == first["bytes"]
+        assert fourth["hits"] == fourth["used"]
+
+    def test_bounds_checks_stay_off(self):
+        """NUMBA_BOUNDSCHECK in a user's environment must not stop vectorisation."""
+        assert _jit.COMMON["boundscheck"] is False
+        for dispatcher in _jit._registry:
+            assert dispatcher.targetoptions["boundscheck"] is False
+
+
+def test_kinds_share_what_vectorisation_needs():
+    assert JIT
+    for dispatcher in _jit._registry:
+        assert dispatcher.targetoptions["error_model"] == "numpy"
+        assert dispatcher.targetoptions["nogil"] is True
+
+
+def test_interpreted_kernels_are_plain_functions():
+    """With NUMBA_DISABLE_JIT=1 kernels run, and nothing is registered or cached."""
+    code = (
+        "import json\n"
+        "from elubench import samples\n"
+        "from elubench.kernels import _jit\n"
+        "got = samples.ArraySample([[1.0], [2.0], [-1.0]]).tanh_moments([0.5], log_cosh=True)\n"
+        "_jit.warmup()\n"
+        "print(json.dumps([got.t0, list(got.t1), got.log_cosh, len(_jit._registry)]))\n"
+    )
+    t0, t1, cosh, kernels = python(code, NUMBA_DISABLE_JIT="1")
+    y = np.array([0.5, 1.0, -0.5])
+    np.testing.assert_allclose(t0, np.tanh(y).mean(), rtol=1e-15)
+    np.testing.assert_allclose(t1, [(np.tanh(y) * 2 * y).mean()], rtol=1e-15)
+    np.testing.assert_allclose(cosh, np.log(np.cosh(y)).mean(), rtol=1e-15)
+    assert kernels == 0
