@@ -1,0 +1,492 @@
+"""What samples accept, refuse and cost; reproducible draws; splits."""
+
+import tracemalloc
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import naive
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import needs_jit, python, scaled
+from hypothesis import given
+
+from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
+
+N = scaled(3000, 60)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(1).standard_normal((N, 3)) * 4
+
+
+def fingerprint(sample):
+    """Everything a sample can be asked, as bytes."""
+    u = np.linspace(-1, 1, 2 * sample.d).reshape(2, sample.d)
+    moments = sample.moments()
+    return b"".join(
+        [
+            np.concatenate([[moments.weight], moments.m1, moments.m2]).tobytes(),
+            sample.sums(u, np.array([0.1, -0.7]), 3).tobytes(),
+        ]
+    )
+
+
+def memmapped(X, folder):
+    path = folder / "rows.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+def unaligned(X):
+    """A view of doubles that start at an odd address."""
+    buffer = bytearray(X.nbytes + 1)
+    view = np.frombuffer(buffer, dtype=X.dtype, offset=1).reshape(X.shape)
+    view[:] = X
+    assert not view.flags.aligned
+    return view
+
+
+def read_only(X):
+    kept = X.copy()
+    kept.flags.writeable = False
+    return kept
+
+
+def strided(X):
+    return np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
+
+
+LAYOUTS = {
+    "list": lambda X, folder: X.tolist(),
+    "tuple of arrays": lambda X, folder: tuple(X),
+    "Fortran": lambda X, folder: np.asfortranarray(X),
+    "strided": lambda X, folder: strided(X),
+    "reversed": lambda X, folder: X[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": lambda X, folder: read_only(X),
+    "memory-mapped": memmapped,
+    "memory-mapped Fortran": lambda X, folder: memmapped(np.asfortranarray(X), folder),
+    "unaligned": lambda X, folder: unaligned(X),
+    "big-endian": lambda X, folder: X.astype(">f8"),
+    "longdouble": lambda X, folder: X.astype(np.longdouble),
+    "frame": lambda X, folder: pd.DataFrame(X, columns=list("abc")),
+    "frame with another index": lambda X, folder: pd.DataFrame(X, index=np.arange(len(X))[::-1]),
+    "frame of nullable floats": lambda X, folder: pd.DataFrame(X).astype("Float64"),
+    "frame by columns": lambda X, folder: pd.DataFrame({k: c.copy() for k, c in enumerate(X.T)}),
+}
+
+
+class TestAccepts:
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_layouts(self, layout, X, tmp_path):
+        given_rows = LAYOUTS[layout](X, tmp_path)
+        sample = ArraySample(given_rows)
+        assert (sample.n, sample.d) == X.shape
+        assert fingerprint(sample) == fingerprint(ArraySample(X))
+        np.testing.assert_array_equal(sample.rows(), X)
+
+    @pytest.mark.parametrize(
+        "dtype",
+        ["float16", "float32", "int8", "int16", "int32", "int64", "uint8", "uint64", "bool"],
+    )
+    def test_dtypes(self, dtype, X):
+        given_rows = np.abs(X).astype(dtype)
+        sample = ArraySample(given_rows)
+        assert fingerprint(sample) == fingerprint(ArraySample(given_rows.astype(np.float64)))
+
+    def test_float32_columns_out_of_order(self, X):
+        given_rows = np.asfortranarray(X.astype(np.float32))[::-2]
+        expected = np.ascontiguousarray(given_rows, dtype=np.float64)
+        assert fingerprint(ArraySample(given_rows)) == fingerprint(ArraySample(expected))
+
+    def test_frame_of_mixed_dtypes(self, X):
+        frame = pd.DataFrame({"f": X[:, 0], "i": np.arange(N), "s": X[:, 1].astype("f4")})
+        frame["b"] = X[:, 2] > 0
+        frame["n"] = pd.array(np.arange(N), dtype="Int64")
+        expected = np.column_stack([frame[c].to_numpy(dtype=float) for c in frame])
+        assert fingerprint(ArraySample(frame)) == fingerprint(ArraySample(expected))
+
+    @pytest.mark.parametrize("layout", [k for k in LAYOUTS if "memory" not in k])
+    def test_the_callers_data_are_never_changed(self, layout, X, tmp_path):
+        given_rows = LAYOUTS[layout](X.copy(), tmp_path)
+        weights = np.ones(N)
+        sample = ArraySample(given_rows, weights)
+        sample.tanh_moments([0.1, 0.2, 0.3])
+        np.testing.assert_array_equal(np.asarray(given_rows, dtype=float), X)
+        np.testing.assert_array_equal(weights, 1.0)
+
+    def test_the_sample_does_not_follow_the_callers_data(self, X):
+        weights = np.ones(N)
+        sample = ArraySample(X, weights)
+        before = fingerprint(sample)
+        X[:] = 0
+        weights[:] = 0
+        assert fingerprint(sample) == before
+
+    def test_smallest(self):
+        sample = ArraySample([[1], [3]])
+        assert (sample.n, sample.d) == (2, 1)
+        assert sample.moments().m1.tolist() == [2.0]
+        assert sample.moments().m2.tolist() == [5.0]
+
+    def test_wide(self):
+        """More coordinates than numbers that fit a tile of the usual length."""
+        X = np.random.default_rng(0).standard_normal((130, scaled(1500, 40)))
+        np.testing.assert_array_equal(ArraySample(X).rows(), X)
+
+    @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e100, 1e150])
+    def test_magnitudes(self, size):
+        X = np.array([[size], [-size], [size]])
+        np.testing.assert_array_equal(ArraySample(X).rows(), X)
+        assert np.isfinite(ArraySample(X).moments().m2).all()
+
+    @pytest.mark.parametrize(
+        "weights",
+        [[1, 2, 0, 3], (1.0, 2.0, 0.0, 3.0), np.array([1, 2, 0, 3], "f4"), pd.Series([1, 2, 0, 3])],
+        ids=["list", "tuple", "float32", "series"],
+    )
+    def test_weights(self, weights):
+        X = np.arange(8.0).reshape(4, 2)
+        expected = ArraySample(X, np.array([1.0, 2.0, 0.0, 3.0]))
+        sample = ArraySample(X, weights)
+        assert fingerprint(sample) == fingerprint(expected)
+        assert sample.row_weights().tolist() == [1, 2, 0, 3]
+        assert sample.moments().weight == 6.0
+
+    def test_strided_and_read_only_weights(self, X):
+        weights = np.random.default_rng(0).random(2 * N)
+        expected = fingerprint(ArraySample(X, weights[::2].copy()))
+        assert fingerprint(ArraySample(X, weights[::2])) == expected
+        assert fingerprint(ArraySample(X, read_only(weights[::2]))) == expected
+
+    def test_without_weights(self, X):
+        assert ArraySample(X).row_weights() is None
+
+
+def table_with(value):
+    X = np.ones((5, 2))
+    X[3, 1] = value
+    return X
+
+
+NUMERIC = "X must hold numbers; dtype='numeric' is not compatible"
+REFUSED = {
+    "NaN": (table_with(np.nan), "Input X contains NaN"),
+    "NaN in float32": (table_with(np.nan).astype("f4"), "Input X contains NaN"),
+    "NaN in a frame": (pd.DataFrame(table_with(np.nan)), "Input X contains NaN"),
+    "NA in a frame": (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "Input X contains NaN"),
+    "infinity": (table_with(np.inf), "Input X contains infinity or a value too large for dtype"),
+    "minus infinity": (table_with(-np.inf), "Input X contains infinity or a value too large"),
+    "float16 infinity": (table_with(np.inf).astype("f2"), "Input X contains infinity"),
+    "square overflows": (table_with(2e154), "Input X contains a value too large"),
+    "minus square overflows": (table_with(-1e200), "Input X contains a value too large"),
+    "largest float": (table_with(1.7e308), "Input X contains a value too large"),
+    "complex": (np.ones((3, 2), dtype=complex), "Complex data not supported: X"),
+    "list of complex": ([[1j], [2]], "Complex data not supported: X"),
+    "frame of complex": (pd.DataFrame({"a": [1j, 2]}), "Complex data not supported: X"),
+    "object": (np.array([[1.0], [None]], dtype=object), NUMERIC),
+    "object of numbers": (np.array([[1], [2]], dtype=object), NUMERIC),
+    "strings": ([["a"], ["b"]], NUMERIC),
+    "strings of digits": ([["1"], ["2"]], NUMERIC),
+    "bytes": (np.array([[b"1"], [b"2"]]), NUMERIC),
+    "dates": (np.array([["2020-01-01"], ["2021-01-01"]], dtype="M8[D]"), NUMERIC),
+    "frame of strings": (pd.DataFrame({"a": ["x", "y"]}), NUMERIC),
+    "frame of dates": (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}), NUMERIC),
+    "frame of categories": (pd.DataFrame({"a": pd.Categorical([1, 2])}), NUMERIC),
+    "record": (np.ones(3, dtype=[("a", float)]), NUMERIC),
+    "None": (None, NUMERIC),
+    "text": ("rows.csv", NUMERIC),
+    "ragged": ([[1.0, 2.0], [3.0]], "X must be a regular array"),
+    "no rows": (np.empty((0, 3)), r"Found array X with 0 sample\(s\) \(shape=\(0, 3\)\)"),
+    "one row": ([[1.0, 2.0]], r"Found array X with 1 sample\(s\).* a minimum of 2 is required"),
+    "no columns": (np.empty((5, 0)), r"Found array X with 0 feature\(s\) \(shape=\(5, 0\)\)"),
+    "scalar": (3.0, "Expected 2D array for X, got 0D array"),
+    "one axis": ([1.0, 2.0], r"Expected 2D array for X, got 1D array.*array.reshape\(-1, 1\)"),
+    "series": (pd.Series([1.0, 2.0]), "Expected 2D array for X, got 1D array"),
+    "three axes": (np.ones((2, 2, 2)), "Expected 2D array for X, got 3D array"),
+    "empty list": ([], "Expected 2D array for X, got 1D array"),
+}
+REFUSED_WEIGHTS = {
+    "NaN": ([1, np.nan, 1], "Input weights contains NaN"),
+    "infinity": ([1, np.inf, 1], "Input weights contains infinity"),
+    "negative": ([1, -1e-300, 1], "Negative values in data passed to weights"),
+    "all zero": ([0, 0, 0], "weights must leave at least 2 rows, got 0"),
+    "one row left": ([0, 2, 0], "weights must leave at least 2 rows, got 1"),
+    "overflowing sum": ([1e308, 1e308, 1], "Input weights contains values too large"),
+    "too few": ([1, 1], r"weights.shape == \(2,\), expected \(3,\)"),
+    "too many": ([1, 1, 1, 1], r"weights.shape == \(4,\), expected \(3,\)"),
+    "a column": ([[1], [1], [1]], r"weights.shape == \(3, 1\), expected \(3,\)"),
+    "a number": (2.0, r"weights.shape == \(\), expected \(3,\)"),
+    "complex": ([1j, 1, 1], "Complex data not supported: weights"),
+    "complex array": (np.ones(3, dtype=complex), "Complex data not supported: weights"),
+    "strings": (["1", "1", "1"], "weights must be an array of numbers"),
+    "objects": ([None, 1, 1], "weights must be an array of numbers"),
+    "ragged": ([[1], [1, 2], 3], "weights must be a regular array"),
+}
+
+
+class TestRefuses:
+    @pytest.mark.parametrize("case", REFUSED)
+    def test_rows(self, case):
+        X, message = REFUSED[case]
+        with pytest.raises(ValueError, match=message):
+            ArraySample(X)
+
+    @pytest.mark.parametrize("case", REFUSED_WEIGHTS)
+    def test_weights(self, case):
+        weights, message = REFUSED_WEIGHTS[case]
+        with pytest.raises(ValueError, match=message):
+            ArraySample([[1.0], [2.0], [3.0]], weights)
+
+    def test_longdouble_beyond_float64(self):
+        X = np.array([["1e400"], ["1"]]).astype(np.longdouble)
+        with pytest.raises(ValueError, match="Input X contains infinity or a value too large"):
+            ArraySample(X)
+
+    def test_weighted_squares_that_overflow(self):
+        with pytest.raises(ValueError, match="Input X contains a value too large"):
+            ArraySample([[1e100], [2.0]], [1e150, 1.0])
+
+    def test_sparse(self):
+        sparse = pytest.importorskip("scipy.sparse")
+        with pytest.raises(TypeError, match=r"^X: sparse data was passed"):
+            ArraySample(sparse.csr_matrix(np.eye(3)))
+
+    @pytest.mark.parametrize("row", [0, 1, N // 2, N - 2, N - 1])
+    @pytest.mark.parametrize("chunk", [1 << 21, 50])
+    def test_wherever_it_is(self, X, row, chunk, monkeypatch):
+        """In any row, tile and chunk; infinity elsewhere does not hide a NaN."""
+        monkeypatch.setattr(array, "_CHUNK_NUMBERS", chunk)
+        X[row, 2] = 1e200
+        with pytest.raises(ValueError, match="value too large: "):
+            ArraySample(X)
+        X[row, 0] = np.inf
+        with pytest.raises(ValueError, match="infinity"):
+            ArraySample(X)
+        X[row, 1] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            ArraySample(X)
+
+
+class TestChunks:
+    @pytest.mark.parametrize("numbers", [1, 3, 100, 3 * 1024, 3 * 1024 + 1])
+    def test_chunks_do_not_matter(self, X, numbers, monkeypatch):
+        X = X[: scaled(2100, 40)]
+        expected = fingerprint(ArraySample(X))
+        monkeypatch.setattr(array, "_CHUNK_NUMBERS", numbers)
+        assert fingerprint(ArraySample(X)) == expected
+        assert fingerprint(ArraySample(np.asfortranarray(X, dtype=np.float64))) == expected
+
+    @pytest.mark.parametrize(
+        "layout", ["float64", "float32", "Fortran", "read-only", "frame", "int64"]
+    )
+    def test_memory_is_one_copy(self, layout, monkeypatch):
+        """Beyond what the caller has: the packed copy, and a chunk on its way."""
+        n, d = scaled(4_000_000, 20_000), 4
+        if n < 1_000_000:
+            monkeypatch.setattr(array, "_CHUNK_NUMBERS", n * d // 8)
+        X = np.random.default_rng(0).random((n, d), dtype=np.float32)
+        if layout in ("float64", "Fortran", "read-only", "frame"):
+            X = X.astype(np.float64, order="F" if layout == "Fortran" else "C")
+        elif layout == "int64":
+            X = (1000 * X).astype(np.int64)
+        X.flags.writeable = layout != "read-only"
+        if layout == "frame":
+            X = pd.DataFrame(X, copy=False)
+        ArraySample(np.ones((scaled(40_000, 10), d)))  # compiles what is needed
+        tracemalloc.start()
+        sample = ArraySample(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert sample.tiles.data.nbytes <= peak < 1.3 * n * d * 8
+
+
+class TestRows:
+    @pytest.mark.parametrize(
+        ("start", "stop"),
+        [(0, None), (0, 5), (3, 20), (1020, 1030), (1024, 2048), (N - 1, N), (N - 3, None), (5, 5)],
+    )
+    def test_round_trip(self, X, start, stop):
+        np.testing.assert_array_equal(ArraySample(X).rows(start, stop), X[start:stop])
+
+    def test_rows_are_a_copy(self, X):
+        sample = ArraySample(X)
+        rows = sample.rows()
+        assert rows.flags.c_contiguous
+        rows[:] = 0
+        np.testing.assert_array_equal(sample.rows(), X)
+
+    @given(
+        hnp.arrays(
+            np.float64,
+            st.tuples(st.integers(2, 60), st.integers(1, 40)),
+            elements=st.floats(-1e150, 1e150),
+        )
+    )
+    def test_any_table(self, X):
+        sample = ArraySample(X)
+        assert sample.rows().tobytes() == X.tobytes()
+
+
+class TestSplit:
+    @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+    @pytest.mark.parametrize("fraction", [0.1, 0.25, 0.5, 0.9])
+    def test_disjoint_and_complete(self, X, fraction, weighted):
+        weights = np.random.default_rng(2).integers(1, 5, N).astype(float) if weighted else None
+        X[:, 0] = np.arange(N)  # names the rows
+        sample = ArraySample(X, weights)
+        training, validation = sample.split(fraction, seed=4)
+        assert validation.n == round(fraction * N)
+        assert training.n + validation.n == N
+        rows = np.concatenate([training.rows(), validation.rows()])
+        order = np.argsort(rows[:, 0])
+        np.testing.assert_array_equal(rows[order], X)
+        if weighted:
+            kept = np.concatenate([training.row_weights(), validation.row_weights()])
+            np.testing.assert_array_equal(kept[order], weights)
+
+    def test_moments_add_up(self, X):
+        weights = np.random.default_rng(2).random(N)
+        sample = ArraySample(X, weights)
+        parts = [part.moments() for part in sample.split(0.3)]
+        whole = sample.moments()
+        _, allowed = naive.moments(X, weights)
+        total = sum(part.weight for part in parts)
+        assert abs(total - whole.weight) <= 2 * allowed[0]
+        for k in (1, 2):
+            value = sum(part.weight * part[k] for part in parts) / total
+            assert (np.abs(value - whole[k]) <= 4 * allowed[k]).all()
+
+    def test_seeds(self, X):
+        sample = ArraySample(X)
+        same = [fingerprint(sample.split(seed=s)[1]) for s in (0, 0, 1)]
+        assert same[0] == same[1] != same[2]
+
+    def test_rows_are_held_out_evenly(self):
+        """Every row is as likely as any other: counts over seeds against their binomial law."""
+        n, seeds = 40, scaled(400, 100)
+        sample = ArraySample(np.arange(float(n))[:, None])
+        counts = np.zeros(n)
+        for seed in range(seeds):
+            counts[sample.split(0.25, seed)[1].rows()[:, 0].astype(int)] += 1
+        z = (counts - seeds / 4) / np.sqrt(seeds * 0.25 * 0.75)
+        assert np.abs(z).max() < 4.5
+
+    def test_each_part_has_two_rows(self):
+        training, validation = ArraySample(np.arange(5.0)[:, None]).split(0.01)
+        assert (training.n, validation.n) == (3, 2)
+        training, validation = ArraySample(np.arange(5.0)[:, None]).split(0.99)
+        assert (training.n, validation.n) == (2, 3)
+        with pytest.raises(ValueError, match="n=3 rows is too small to split"):
+            ArraySample([[1.0], [2.0], [3.0]]).split(0.5)
+
+    @pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, np.nan, np.inf])
+    def test_fraction_out_of_range(self, X, fraction):
+        with pytest.raises(ValueError, match=r"fraction must be in \(0, 1\)"):
+            ArraySample(X).split(fraction)
+
+    @pytest.mark.parametrize("arguments", [{"fraction": "0.1"}, {"seed": 1.5}, {"seed": "1"}])
+    def test_wrong_types(self, X, arguments):
+        with pytest.raises(TypeError, match=f"^{next(iter(arguments))} must be"):
+            ArraySample(X).split(**arguments)
+
+
+class TestGaussian:
+    def test_blocks_alone_are_the_whole(self):
+        n, d = 2 * draws.BLOCK_ROWS + 1000, 2
+        X = gaussian(n, d, seed=3)
+        assert X.shape == (n, d)
+        assert X.dtype == np.float64
+        assert X.flags.c_contiguous
+        for block in (2, 0, 1):
+            start = block * draws.BLOCK_ROWS
+            part = draws.gaussian_block(3, d, block)[: n - start]
+            np.testing.assert_array_equal(X[start : start + draws.BLOCK_ROWS], part)
+
+    @pytest.mark.parametrize("n", [1, 2, 1000, draws.BLOCK_ROWS, draws.BLOCK_ROWS + 1])
+    def test_fewer_rows_are_the_first_rows(self, n):
+        np.testing.assert_array_equal(gaussian(n, 2, seed=9), gaussian(70_000, 2, seed=9)[:n])
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_threads_do_not_matter(self, threads):
+        usual = numba.get_num_threads()
+        if threads > numba.config.NUMBA_NUM_THREADS:
+            pytest.skip("one thread only")
+        expected = gaussian(200_000, 1, seed=2)
+        try:
+            numba.set_num_threads(threads)
+            np.testing.assert_array_equal(gaussian(200_000, 1, seed=2), expected)
+        finally:
+            numba.set_num_threads(usual)
+
+    @needs_jit
+    def test_other_processes_draw_the_same(self):
+        code = (
+            "import hashlib, json\n"
+            "from elubench.samples import gaussian\n"
+            "X = gaussian(150_000, 2, seed=6)\n"
+            "print(json.dumps(hashlib.sha256(X.tobytes()).hexdigest()))\n"
+        )
+        digests = {python(code, NUMBA_NUM_THREADS=threads) for threads in ("1", "4")}
+        assert len(digests) == 1
+
+    def test_streams_differ(self):
+        drawn = [gaussian(500, 2, 0), gaussian(500, 2, 1), gaussian(1000, 1, 0).reshape(500, 2)]
+        drawn += [gaussian(draws.BLOCK_ROWS + 500, 2, 0)[draws.BLOCK_ROWS :]]
+        for i, one in enumerate(drawn):
+            for other in drawn[:i]:
+                correlation = np.mean(one * other)  # of 1000 pairs: sd 0.032
+                assert abs(correlation) < 0.15
+
+    def test_first_moments(self):
+        n = 200_000
+        X = gaussian(n, 2, seed=8)
+        for order in range(1, 9):
+            mean, variance = naive.gaussian_moment(order), naive.gaussian_moment(2 * order)
+            z = (np.mean(X**order, axis=0) - mean) / np.sqrt((variance - mean**2) / n)
+            assert np.abs(z).max() < 4.5
+        assert abs(np.mean(X[:, 0] * X[:, 1])) * np.sqrt(n) < 4.5
+
+    def test_location_and_scale(self):
+        base = gaussian(1000, 3, seed=1)
+        shift, variance = np.array([1.0, -2.0, 0.5]), np.array([4.0, 0.25, 9.0])
+        moved = gaussian(1000, 3, seed=1, location=shift, scale=variance)
+        np.testing.assert_array_equal(moved, base * [2.0, 0.5, 3.0] + shift)
+        np.testing.assert_array_equal(gaussian(1000, 3, 1, 2.0, 4.0), base * 2 + 2)
+        np.testing.assert_array_equal(gaussian(1000, 3, 1), base)
+
+    def test_whole_numbers_of_any_type(self):
+        expected = gaussian(100, 2, 5)
+        np.testing.assert_array_equal(gaussian(np.int32(100), np.uint8(2), np.int64(5)), expected)
+        np.testing.assert_array_equal(gaussian(1e2, 2.0, 5), expected)
+        assert gaussian(3, 1, 10**400).shape == (3, 1)
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ({"n": 0}, ValueError, "n must be >= 1, got 0"),
+            ({"n": 1.5}, TypeError, "n must be an integer, got 1.5"),
+            ({"n": "10"}, TypeError, "n must be an integer, got '10'"),
+            ({"n": True}, TypeError, "n must be an integer, got True"),
+            ({"n": np.nan}, TypeError, "n must be an integer, got nan"),
+            ({"d": 0}, ValueError, "d must be >= 1, got 0"),
+            ({"d": -1}, ValueError, "d must be >= 1, got -1"),
+            ({"seed": -1}, ValueError, "seed must be >= 0, got -1"),
+            ({"seed": None}, TypeError, "seed must be an integer, got None"),
+            ({"location": [1.0]}, ValueError, r"location must have shape \(2,\), got \(1,\)"),
+            ({"location": np.nan}, ValueError, "location contains NaN or infinity"),
+            ({"location": "x"}, TypeError, "location must be an array of numbers"),
+            ({"scale": 0.0}, ValueError, "scale must be > 0"),
+            ({"scale": [1.0, -1.0]}, ValueError, "scale must be > 0"),
+            ({"scale": np.inf}, ValueError, "scale contains NaN or infinity"),
+            ({"scale": [1.0, 2.0, 3.0]}, ValueError, r"scale must have shape \(2,\), got \(3,\)"),
+        ],
+    )
+    @pytest.mark.parametrize("draw", [gaussian, LatticeSample.gaussian], ids=["rows", "lattice"])
+    def test_refused(self, draw, arguments, error, message):
+        if draw is not gaussian:  # the lattice has upper bounds, too, and needs two draws
+            message = message.replace(">= 1", "between [12] and .*").partition(", got")[0]
+        with pytest.raises(error, match=message):
+            draw(**{"n": 100, "d": 2, "seed": 0, **arguments})
