@@ -1,3 +1,64 @@
-"""Evidence for convergence rates of EM, ELU and their rivals."""
+"""Evidence for convergence rates of EM, ELU and their rivals.
+
+The names below are loaded when first used, so that ``import elubench`` and ``elubench --help`` are
+quick, compile nothing and start no threads.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "elubench.samples": ("ArraySample", "LatticeSample", "Sample", "gaussian"),
+    "elubench.models": ("Diagonal", "General", "Isotropic", "Model"),
+    "elubench.algorithms": (
+        "ELU",
+        "EM",
+        "Algorithm",
+        "CentredELU",
+        "GradientDescent",
+        "Simultaneous",
+        "step_size_conditions",
+    ),
+    "elubench.run": ("Run", "StationaryStartWarning", "run", "run_many"),
+    "elubench.kernels": ("kernel", "warmup"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+if TYPE_CHECKING:
+    from elubench.algorithms import ELU as ELU
+    from elubench.algorithms import EM as EM
+    from elubench.algorithms import Algorithm as Algorithm
+    from elubench.algorithms import CentredELU as CentredELU
+    from elubench.algorithms import GradientDescent as GradientDescent
+    from elubench.algorithms import Simultaneous as Simultaneous
+    from elubench.algorithms import step_size_conditions as step_size_conditions
+    from elubench.kernels import kernel as kernel
+    from elubench.kernels import warmup as warmup
+    from elubench.models import Diagonal as Diagonal
+    from elubench.models import General as General
+    from elubench.models import Isotropic as Isotropic
+    from elubench.models import Model as Model
+    from elubench.run import Run as Run
+    from elubench.run import StationaryStartWarning as StationaryStartWarning
+    from elubench.run import run as run
+    from elubench.run import run_many as run_many
+    from elubench.samples import ArraySample as ArraySample
+    from elubench.samples import LatticeSample as LatticeSample
+    from elubench.samples import Sample as Sample
+    from elubench.samples import gaussian as gaussian
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'elubench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

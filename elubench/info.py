@@ -3,10 +3,8 @@
 Nothing is compiled and no thread is started to find out.
 """
 
-import importlib
 import json
 import os
-import pkgutil
 import platform
 import subprocess
 import textwrap
@@ -26,7 +24,6 @@ Facts = dict[str, dict[str, Any]]
 
 def collect() -> Facts:
     """Gather the facts, by section, as values that JSON can hold."""
-    _load_kernels()
     return {
         "versions": _versions(),
         "system": _system(),
@@ -84,14 +81,6 @@ def _row(name: str, value: str, indent: int) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _load_kernels() -> None:
-    """Import every module that may define kernels: only then are they known, and how they run."""
-    package = Path(__file__).parent
-    for part in ("kernels", "models", "algorithms"):
-        for module in pkgutil.iter_modules([str(package / part)], f"elubench.{part}."):
-            importlib.import_module(module.name)
 
 
 def _versions() -> dict[str, str | None]:

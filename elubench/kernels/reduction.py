@@ -30,6 +30,7 @@ from elubench.kernels.elementwise import log_cosh_into, tanh_in_place
 from elubench.kernels.tiles import BLOCK_TILES, LANES, Tiles
 
 LOG_COSH, CURVATURE = 1, 2
+BUFFERS = 3  # rows of a tile's length that a pass works in
 
 #: Below this many row-coordinates a parallel region costs more than it brings (benchmarks/limits.py).
 PARALLEL_FROM = 32768
@@ -55,7 +56,8 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, partial, out)
+    scratch = np.empty((BUFFERS, tiles.data.shape[2]))
+    arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if worth_threads(tiles) and parallel_region.acquire(blocking=False):
         try:
             ready(pass_parallel)(*arguments)
@@ -157,12 +159,18 @@ def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None
 
 @kernel("exact")
 def _reduce_block(
-    data: Any, weights: Any, n: int, block: int, u: Any, b: Any, want: int, sums: Any
+    data: Any,
+    weights: Any,
+    n: int,
+    block: int,
+    u: Any,
+    b: Any,
+    want: int,
+    scratch: Any,
+    sums: Any,
 ) -> None:
     d, rows = data.shape[1], data.shape[2]
-    y = np.empty(rows)
-    spare = np.empty(rows if want else 0)
-    product = np.empty(rows if want & CURVATURE else 0)
+    y, spare, product = scratch[0], scratch[1], scratch[2]
     sums[:] = 0.0
     for tile in range(block * BLOCK_TILES, min((block + 1) * BLOCK_TILES, data.shape[0])):
         x = data[tile]
@@ -194,13 +202,17 @@ def _reduce_block(
 @kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
 def combine(partial: Any, total: float, out: Any) -> None:
     """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""
-    count = partial.shape[0]
+    count, k, width = partial.shape
     step = 1
     while step < count:
-        for i in range(0, count - step, 2 * step):
-            partial[i] += partial[i + step]
+        for block in range(0, count - step, 2 * step):
+            for i in range(k):
+                for j in range(width):
+                    partial[block, i, j] += partial[block + step, i, j]
         step *= 2
-    out[:] = partial[0] / total
+    for i in range(k):
+        for j in range(width):
+            out[i, j] = partial[0, i, j] / total
 
 
 _PASS = types.void(
@@ -211,6 +223,7 @@ _PASS = types.void(
     types.float64[:, ::1],
     types.float64[::1],
     types.int64,
+    types.float64[:, ::1],
     types.float64[:, :, ::1],
     types.float64[:, ::1],
 )
@@ -218,21 +231,40 @@ _PASS = types.void(
 
 @kernel("parallel", _PASS)
 def pass_parallel(
-    data: Any, weights: Any, n: int, total: float, u: Any, b: Any, want: int, partial: Any, out: Any
+    data: Any,
+    weights: Any,
+    n: int,
+    total: float,
+    u: Any,
+    b: Any,
+    want: int,
+    scratch: Any,
+    partial: Any,
+    out: Any,
 ) -> None:
-    """The pass with a thread to each share of the blocks."""
+    """The pass with a thread to each share of the blocks, which bring scratch of their own."""
     for block in prange(partial.shape[0]):
-        _reduce_block(data, weights, n, block, u, b, want, partial[block])
+        own = np.empty(scratch.shape)
+        _reduce_block(data, weights, n, block, u, b, want, own, partial[block])
     combine(partial, total, out)
 
 
 @kernel("exact", _PASS)
 def pass_serial(
-    data: Any, weights: Any, n: int, total: float, u: Any, b: Any, want: int, partial: Any, out: Any
+    data: Any,
+    weights: Any,
+    n: int,
+    total: float,
+    u: Any,
+    b: Any,
+    want: int,
+    scratch: Any,
+    partial: Any,
+    out: Any,
 ) -> None:
     """The same pass in the calling thread."""
     for block in range(partial.shape[0]):
-        _reduce_block(data, weights, n, block, u, b, want, partial[block])
+        _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
     combine(partial, total, out)
 
 

@@ -51,7 +51,9 @@ class ArraySample(PackedSample):
         seed = check.integer(seed, "seed", 0)
         held = min(max(round(fraction * self.n), 2), self.n - 2)
         if held < 2:
-            raise ValueError(f"a sample of n={self.n} rows is too small to split; at least 4 are needed")
+            raise ValueError(
+                f"a sample of n={self.n} rows is too small to split; at least 4 are needed"
+            )
         out = np.zeros(self.n, dtype=bool)
         out[np.random.default_rng(seed).permutation(self.n)[:held]] = True
         return self._take(~out), self._take(out)
@@ -98,4 +100,6 @@ def _refuse(verdicts: Any) -> None:
     if tiles.HAS_INFINITY in found:
         raise ValueError("Input X contains infinity or a value too large for dtype('float64').")
     if tiles.TOO_LARGE in found:
-        raise ValueError(f"Input X contains a value too large: |x| > {tiles.LARGEST:g}, so x^2 overflows.")
+        raise ValueError(
+            f"Input X contains a value too large: |x| > {tiles.LARGEST:g}, so x^2 overflows."
+        )

@@ -104,7 +104,9 @@ class Sample(ABC):
         directions = np.array(given.reshape(-1, self.d), order="C")
         offsets = np.asarray(b, dtype=np.float64)
         if offsets.shape not in ((), (len(directions),)):
-            raise ValueError(f"b must be a number or have shape ({len(directions)},), got {offsets.shape}")
+            raise ValueError(
+                f"b must be a number or have shape ({len(directions)},), got {offsets.shape}"
+            )
         return directions, np.array(np.broadcast_to(offsets, len(directions))), given.ndim == 1
 
 

@@ -15,7 +15,7 @@ from elubench.samples.base import Floats
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
     """An int between bounds; whole floats such as 1e6 count as ints."""
     whole = isinstance(value, numbers.Integral) or (
-        isinstance(value, numbers.Real) and math.isfinite(value) and int(value) == value
+        isinstance(value, numbers.Real) and math.isfinite(value) and int(float(value)) == value
     )
     if isinstance(value, bool | np.bool_) or not whole:
         raise TypeError(f"{name} must be an integer, got {value!r}")
@@ -35,9 +35,10 @@ def real(
     """A finite float in an interval, open unless ``closed`` holds "above" or "below"."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    low = value >= above if "above" in closed else value > above
-    high = value <= below if "below" in closed else value < below
-    if not (math.isfinite(value) and low and high):
+    given = float(value)
+    low = given >= above if "above" in closed else given > above
+    high = given <= below if "below" in closed else given < below
+    if not (math.isfinite(given) and low and high):
         left, right = ("[" if "above" in closed else "("), ("]" if "below" in closed else ")")
         if math.isinf(above) and math.isinf(below):
             raise ValueError(f"{name} must be finite, got {value!r}")
@@ -45,7 +46,7 @@ def real(
             sign = ">=" if "above" in closed else ">"
             raise ValueError(f"{name} must be finite and {sign} {above:g}, got {value!r}")
         raise ValueError(f"{name} must be in {left}{above:g}, {below:g}{right}, got {value!r}")
-    return float(value)
+    return given
 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:

@@ -34,7 +34,9 @@ class LatticeSample(PackedSample):
     """
 
     def __init__(self, nodes: ArrayLike, counts: ArrayLike):
-        rows = np.ascontiguousarray(np.array(check.table(np.asarray(nodes), "nodes"), dtype=np.float64))
+        rows = np.ascontiguousarray(
+            np.array(check.table(np.asarray(nodes), "nodes"), dtype=np.float64)
+        )
         if not (np.abs(rows) <= LARGEST).all():
             raise ValueError("Input nodes contains NaN, infinity or values too large to square.")
         weights = check.weights(counts, len(rows), "counts")
@@ -82,7 +84,9 @@ class LatticeSample(PackedSample):
         rng = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, self.n])))
         held = rng.binomial(self.counts.astype(np.int64), fraction).astype(np.float64)
         if min(np.count_nonzero(held), np.count_nonzero(self.counts - held)) < 2:
-            raise ValueError(f"a sample of n={self.n} draws is too small to split with fraction={fraction}")
+            raise ValueError(
+                f"a sample of n={self.n} draws is too small to split with fraction={fraction}"
+            )
         return LatticeSample(self.nodes, self.counts - held), LatticeSample(self.nodes, held)
 
     def even_tiles(self) -> Tiles:
@@ -115,7 +119,8 @@ def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
         values, rank = np.unique(column, return_inverse=True)
         _, code = np.unique(code * len(values) + rank, return_inverse=True)
     _, kept, where = np.unique(code, return_index=True, return_inverse=True)
-    return mirrored[kept], np.bincount(where, weights=counts, minlength=len(kept))
+    together: Floats = np.bincount(where, weights=counts).astype(np.float64)
+    return mirrored[kept], together
 
 
 def _tiles(nodes: Floats, counts: Floats) -> Tiles:

@@ -1,0 +1,120 @@
+"""EM and ELU side by side in one read of the data: the paper's practical procedure.
+
+Which of the two to believe is read off EM's contraction rho_t = |step_t| / |step_(t-1)|. If EM
+converges geometrically, rho_t settles below 1 and t (1 - rho_t) grows without bound. If it crawls
+like t^(-1/6) (d = 1) or t^(-1/2) (d >= 2), its steps shrink like t^(-7/6) or t^(-3/2), so t (1 - rho_t)
+settles at 7/6 or 3/2. Hence EM is called geometric once t (1 - rho_t) exceeds ``evidence``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from elubench.algorithms.base import Algorithm
+from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
+from elubench.algorithms.em import EM
+from elubench.kernels import kernel, signatures
+from elubench.kernels.reduction import LOG_COSH
+from elubench.models.base import Model
+from elubench.samples import check
+from elubench.samples.base import Floats
+
+# state[0] is next_step's; then:
+_LAST_STEP, _CONTRACTION, _GEOMETRIC, _ALIVE, STATE_SIZE = 1, 2, 3, 4, 5
+
+
+@kernel("exact", signatures.UPDATE)
+def _update(
+    options: Any,
+    state: Any,
+    t: int,
+    points: Any,
+    em: Any,
+    gradient: Any,
+    gap: Any,
+    hessian: Any,
+    iterate: Any,
+    report: Any,
+) -> None:
+    """options: eta, beta, evidence, 1 for a centred ELU. points: EM's, then ELU's.
+
+    An ELU iterate counts once the data have answered for it, so one that left the region of
+    positive scale ends ELU's part of the run, not EM's.
+    """
+    if t == 0:
+        state[_ALIVE] = 1.0
+    square = 0.0
+    for j in range(iterate.size):
+        square += (em[0, j] - points[0, j]) ** 2
+    size = math.sqrt(square)
+    if t > 0 and state[_LAST_STEP] > 0.0:
+        state[_CONTRACTION] = size / state[_LAST_STEP]
+        state[_GEOMETRIC] = 1.0 if t * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
+    state[_LAST_STEP] = size
+    points[0] = em[0]
+    step = next_step(options, state, t)
+    if not np.isfinite(gap[1]):
+        state[_ALIVE] = 0.0
+    if state[_ALIVE] == 0.0:
+        points[1] = points[0]  # keeps the second direction harmless
+    if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
+        iterate[:] = points[0]
+    else:
+        iterate[:] = points[1]
+    if state[_ALIVE] != 0.0:
+        if options[3] != 0.0:
+            descend_centred(points[1], em[1], gradient[1], step)
+        else:
+            descend(points[1], gradient[1], step)
+    report[0], report[1], report[2] = step, 1.0, 0.0
+
+
+@dataclass(frozen=True)
+class Simultaneous(Algorithm):
+    """Run EM and ELU together and follow EM where it converges geometrically, ELU where it does not.
+
+    Use it with ``validation``: ELU diverges after its radius, and the held-out loss tells when.
+
+    Parameters
+    ----------
+    first : EM().
+    second : ELU(...) or, for general locations, CentredELU(...).
+    evidence : threshold on t (1 - rho_t), > 3/2.
+    """
+
+    first: EM = field(default_factory=EM)
+    second: ELU = field(default_factory=ELU)
+    evidence: float = 5.0
+    update = staticmethod(_update)
+    points = 2
+    want = LOG_COSH
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, EM) or not isinstance(self.second, ELU):
+            raise TypeError(
+                "Simultaneous takes EM and ELU (or CentredELU), got "
+                f"{type(self.first).__name__} and {type(self.second).__name__}"
+            )
+        check.real(self.evidence, "evidence", above=1.5)
+
+    def resolve(self, model: Model) -> Simultaneous:
+        return Simultaneous(self.first, self.second.resolve(model), self.evidence)
+
+    def options(self) -> Floats:
+        centred = isinstance(self.second, CentredELU)
+        return np.concatenate([self.second.options(), [self.evidence, float(centred)]])
+
+    def state_size(self, p: int) -> int:
+        return STATE_SIZE
+
+    def describe(self, state: Floats) -> dict[str, Any]:
+        """What the run found out: EM's last contraction factor and which algorithm was followed."""
+        return {
+            "contraction": float(state[_CONTRACTION]),
+            "followed": "EM" if state[_GEOMETRIC] or not state[_ALIVE] else self.second.name,
+            "geometric": bool(state[_GEOMETRIC]),
+        }

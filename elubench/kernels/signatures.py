@@ -1,0 +1,48 @@
+"""The shapes of compiled functions that are handed around: a model's algebra, an algorithm's update.
+
+They are passed to the compiled loop as function pointers, so the loop is compiled once, and a new
+model or algorithm compiles only itself. Throughout, p is the number of parameters, d of coordinates,
+k the number of points that one pass serves.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+_number = types.float64
+_vector = types.float64[::1]
+_matrix = types.float64[:, ::1]
+
+#: scale(params, m1, m2, out): the scale on the curve, written to out (1 or d numbers).
+SCALE = types.void(_vector, _vector, _vector, _vector)
+
+#: direction(params, m1, m2, u) -> b: writes u (d); b is NaN where the scale is not positive.
+DIRECTION = _number(_vector, _vector, _vector, _vector)
+
+#: respond(params, m1, m2, sums, em, gradient): the EM step and the gradient, from a row of sums.
+RESPOND = types.void(_vector, _vector, _vector, _vector, _vector, _vector)
+
+#: gap(params, m1, m2, e1, e2, log_cosh): loss on the sample with moments e1, e2, its scale taken from
+#: m1, m2, less the loss of the one Gaussian fitted to m1, m2.
+GAP = _number(_vector, _vector, _vector, _vector, _vector, _number)
+
+#: hessian(params, m1, m2, sums, out): second derivatives (p, p) from a row of sums with curvature.
+HESSIAN = types.void(_vector, _vector, _vector, _vector, _matrix)
+
+#: error(params, truth): distance of the locations.
+ERROR = _number(_vector, _vector)
+
+#: update(options, state, t, points, em, gradient, gap, hessian, iterate, report): one answer of the
+#: data about the k points becomes the next k points, in place; see elubench.algorithms.base.
+UPDATE = types.void(
+    _vector,
+    _vector,
+    types.int64,
+    _matrix,
+    _matrix,
+    _matrix,
+    _vector,
+    types.float64[:, :, ::1],
+    _vector,
+    _vector,
+)

@@ -1,0 +1,231 @@
+"""Two free locations, one scale: (1/2) N(theta_1, s I) + (1/2) N(theta_2, s I), Algorithm 3's model.
+
+Parameters are theta_1 followed by theta_2. With the half sum m and the half difference delta
+(2 minus 1), e = m - m1, v0 = (sum(m2) - |m1|^2) / d:
+
+    s = v0 + (|e|^2 - |delta|^2) / d,   u = delta / s,   b = -m.u
+    f = (d/2) log s + |delta|^2 / s - mean log cosh((x - m).u)    up to a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elubench.kernels import kernel, signatures
+from elubench.models.base import Algebra, Model
+from elubench.samples import check
+from elubench.samples.base import Floats, Moments, Sample
+
+
+@kernel("exact")
+def _spread(m1: Any, m2: Any) -> float:
+    """v0, the scale of the one-Gaussian fit."""
+    total = 0.0
+    for j in range(m1.size):
+        total += m2[j] - m1[j] * m1[j]
+    return total / m1.size
+
+
+@kernel("exact")
+def _parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
+    """|e|^2, |delta|^2 and s."""
+    d = m1.size
+    e_square, delta_square = 0.0, 0.0
+    for j in range(d):
+        e = 0.5 * (params[j] + params[d + j]) - m1[j]
+        delta = 0.5 * (params[d + j] - params[j])
+        e_square += e * e
+        delta_square += delta * delta
+    return e_square, delta_square, _spread(m1, m2) + (e_square - delta_square) / d
+
+
+@kernel("exact", signatures.SCALE)
+def _scale(params: Any, m1: Any, m2: Any, out: Any) -> None:
+    out[0] = _parts(params, m1, m2)[2]
+
+
+@kernel("exact", signatures.DIRECTION)
+def _direction(params: Any, m1: Any, m2: Any, u: Any) -> float:
+    d = m1.size
+    s = _parts(params, m1, m2)[2]
+    if not (s > 0.0):
+        u[:] = np.nan
+        return np.nan
+    b = 0.0
+    for j in range(d):
+        u[j] = 0.5 * (params[d + j] - params[j]) / s
+        b -= 0.5 * (params[j] + params[d + j]) * u[j]
+    return b
+
+
+@kernel("exact", signatures.RESPOND)
+def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
+    """The EM step, and the gradient through m and delta.
+
+    With r = T1 - T0 m and w = (r - delta).delta / s^2:
+
+    df/dm     = (e + T0 delta) / s + (2/d) w e,
+    df/ddelta = (delta - r) / s - (2/d) w delta.
+    """
+    d = m1.size
+    _, _, s = _parts(params, m1, m2)
+    t0 = sums[0]
+    w = 0.0
+    for j in range(d):
+        delta = 0.5 * (params[d + j] - params[j])
+        m = 0.5 * (params[j] + params[d + j])
+        w += (sums[1 + j] - t0 * m - delta) * delta
+    w *= 2.0 / (d * s * s)
+    for j in range(d):
+        delta = 0.5 * (params[d + j] - params[j])
+        m = 0.5 * (params[j] + params[d + j])
+        by_m = (m - m1[j] + t0 * delta) / s + w * (m - m1[j])
+        by_delta = (delta - (sums[1 + j] - t0 * m)) / s - w * delta
+        gradient[j] = 0.5 * (by_m - by_delta)
+        gradient[d + j] = 0.5 * (by_m + by_delta)
+        em[j] = (m1[j] - sums[1 + j]) / (1.0 - t0)
+        em[d + j] = (m1[j] + sums[1 + j]) / (1.0 + t0)
+
+
+@kernel("exact", signatures.GAP)
+def _gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    """s = v0 (1 - q); the terms that do not vanish at theta_1 = theta_2 = m1 cancel on paper."""
+    d = m1.size
+    e_square, delta_square, s = _parts(params, m1, m2)
+    if not (s > 0.0):
+        return np.nan
+    v0 = _spread(m1, m2)
+    q = (delta_square - e_square) / (d * v0)
+    shift = 0.0
+    evaluated = 0.0
+    for j in range(d):
+        m = 0.5 * (params[j] + params[d + j])
+        shift += (m - m1[j]) * (m + m1[j] - 2.0 * e1[j])
+        evaluated += e2[j] - 2.0 * m1[j] * e1[j] + m1[j] * m1[j]
+    explained = (evaluated * q + shift + delta_square) / (2.0 * s)
+    return 0.5 * d * math.log1p(-q) + explained - log_cosh
+
+
+@kernel("exact", signatures.HESSIAN)
+def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    """In (m, delta) first, then turned to (theta_1, theta_2).
+
+    With z = x - m, r = z.delta, h = 2 / (d s^2), the derivatives of y = r / s are
+    y_m = -delta/s - h r e and y_delta = z/s + h r delta; K0, K1, K2 are the sums weighted by sech^2
+    about m, and tau = T1 - T0 m.
+    """
+    d = m1.size
+    _, rho, s = _parts(params, m1, m2)
+    h = 2.0 / (d * s * s)
+    cube = 8.0 / (d * d * s * s * s)
+    m, delta, e = np.empty(d), np.empty(d), np.empty(d)
+    for j in range(d):
+        m[j] = 0.5 * (params[j] + params[d + j])
+        delta[j] = 0.5 * (params[d + j] - params[j])
+        e[j] = m[j] - m1[j]
+    t0, k0 = sums[0], sums[2 + d]
+    tau, k1 = np.empty(d), np.empty(d)
+    inner = 0.0
+    for j in range(d):
+        tau[j] = sums[1 + j] - t0 * m[j]
+        k1[j] = sums[3 + d + j] - k0 * m[j]
+        inner += tau[j] * delta[j]
+    k2 = np.empty((d, d))
+    at = 3 + 2 * d
+    for i in range(d):
+        for j in range(i + 1):
+            ci, cj = sums[3 + d + i], sums[3 + d + j]
+            k2[i, j] = sums[at] - ci * m[j] - m[i] * cj + k0 * m[i] * m[j]
+            k2[j, i] = k2[i, j]
+            at += 1
+    k_delta = np.zeros(d)  # K2 delta
+    k1_delta, k_square = 0.0, 0.0
+    for i in range(d):
+        for j in range(d):
+            k_delta[i] += k2[i, j] * delta[j]
+        k1_delta += k1[i] * delta[i]
+        k_square += delta[i] * k_delta[i]
+
+    by_s = d / (2.0 * s) - rho / (s * s)
+    by_ss = -d / (2.0 * s * s) + 2.0 * rho / (s * s * s)
+    a_kappa, a_rho = by_s / d, 1.0 / s - by_s / d
+    a_kk = by_ss / (d * d)
+    a_kr = -by_ss / (d * d) - 1.0 / (d * s * s)
+    a_rr = by_ss / (d * d) + 2.0 / (d * s * s)
+    for i in range(d):
+        for j in range(d):
+            same = 1.0 if i == j else 0.0
+            mm = 2.0 * a_kappa * same + 4.0 * a_kk * e[i] * e[j]
+            mm -= k0 * delta[i] * delta[j] / (s * s)
+            mm -= (h / s * k1_delta + h * t0) * (delta[i] * e[j] + e[i] * delta[j])
+            mm -= (h * h * k_square + cube * inner) * e[i] * e[j] - h * inner * same
+            md = 4.0 * a_kr * e[i] * delta[j]
+            md += delta[i] / s * (k1[j] / s + h * k1_delta * delta[j])
+            md += h * e[i] * (k_delta[j] / s + h * k_square * delta[j])
+            md += t0 * same / s + h * (t0 * delta[i] * delta[j] + e[i] * tau[j])
+            md += cube * inner * e[i] * delta[j]
+            dm = 4.0 * a_kr * e[j] * delta[i]
+            dm += delta[j] / s * (k1[i] / s + h * k1_delta * delta[i])
+            dm += h * e[j] * (k_delta[i] / s + h * k_square * delta[i])
+            dm += t0 * same / s + h * (t0 * delta[i] * delta[j] + e[j] * tau[i])
+            dm += cube * inner * e[j] * delta[i]
+            dd = 2.0 * a_rho * same + 4.0 * a_rr * delta[i] * delta[j]
+            dd -= k2[i, j] / (s * s) + h / s * (k_delta[i] * delta[j] + delta[i] * k_delta[j])
+            dd -= (h * h * k_square + cube * inner) * delta[i] * delta[j]
+            dd -= h * (tau[i] * delta[j] + delta[i] * tau[j] + inner * same)
+            out[i, j] = 0.25 * (mm - md - dm + dd)
+            out[i, d + j] = 0.25 * (mm + md - dm - dd)
+            out[d + i, j] = 0.25 * (mm - md + dm - dd)
+            out[d + i, d + j] = 0.25 * (mm + md + dm + dd)
+
+
+@kernel("exact", signatures.ERROR)
+def _error(params: Any, truth: Any) -> float:
+    """Wasserstein-2 distance of the mixing measures: two equal masses, matched the cheaper way."""
+    d = params.size // 2
+    straight, crossed = 0.0, 0.0
+    for j in range(d):
+        straight += (params[j] - truth[j]) ** 2 + (params[d + j] - truth[d + j]) ** 2
+        crossed += (params[j] - truth[d + j]) ** 2 + (params[d + j] - truth[j]) ** 2
+    return math.sqrt(0.5 * min(straight, crossed))
+
+
+class General(Model):
+    """Algorithm 3's model: free locations theta_1 and theta_2, covariance s I."""
+
+    name = "general"
+    even = False
+    features = frozenset({"half sum"})
+    algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
+
+    def n_params(self, d: int) -> int:
+        return 2 * d
+
+    def n_scales(self, d: int) -> int:
+        return 1
+
+    def truth(self, location: ArrayLike, d: int) -> Floats:
+        given = np.asarray(location)
+        one = check.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
+        return np.concatenate([one, one])
+
+    def is_stationary_start(self, params: Floats) -> bool:
+        d = params.size // 2
+        return bool((params[:d] == params[d:]).all())
+
+    def default_start(self, sample: Sample) -> Floats:
+        """The sample's centre, minus and plus 0.9 / sqrt(d) of its spread in every coordinate."""
+        moments = sample.moments()
+        spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
+        offset = 0.9 * spread / math.sqrt(sample.d)
+        return np.concatenate([moments.m1 - offset, moments.m1 + offset])
+
+    def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
+        d = fitted.m1.size
+        v0 = float(np.mean(fitted.m2 - fitted.m1**2))
+        ve = float(np.mean(evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2))
+        return 0.5 * d * (math.log(2.0 * math.pi * v0) + ve / v0)
