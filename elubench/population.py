@@ -735,5 +735,8 @@ def em_step(model: object, theta: ArrayLike, scale: ArrayLike = 1.0) -> FloatArr
         e = _general_means(frame)
         moment = delta * (e.c / frame.s)[:, None]  # E[X tanh] by Stein's lemma
         t = e.t[:, None]
+        if t.size and not np.max(np.abs(t)) < 1.0 - 1e-9:
+            # Its new location would be a quotient of rounding errors.
+            raise ValueError("theta: one component is so far off that it holds none of the data")
         value = np.concatenate([-moment / (1.0 - t), moment / (1.0 + t)], axis=1)
     return np.reshape(value * x.unit, (*x.shape, p))
