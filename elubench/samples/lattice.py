@@ -1,12 +1,16 @@
 """Samples whose cost does not grow with n: draws on a lattice, kept as counts.
 
-A standard normal rounded onto the lattice h Z^d, with node probabilities proportional to the density,
-has the Gaussian's moments to rounding error: by the trapezoidal rule, aliasing enters as
-exp(-2 pi^2 / h^2), which is 1e-34 at h = 1/2. For tanh(x.u) and log cosh(x.u) the poles at distance
-pi / (2 |u_j|) from the real axis bring a term of about exp(-pi^2 / (h |u_j|)), so the coarsest lattice
-used here is exact to rounding for |u_j| <= 1/2 and off by 1e-8 at |u_j| = 1, which an iteration visits
-only far from its radius. n independent draws are one multinomial draw of the counts, coordinate by
-coordinate, so n = 10^12 costs what n = 10^3 does.
+A standard normal rounded onto the lattice h Z^d, with node probabilities proportional to the
+density, has the Gaussian's moments to rounding error: by the trapezoidal rule, aliasing enters as
+exp(-2 pi^2 / h^2), which is 5e-35 at h = 1/2. The poles of tanh(x.u) and log cosh(x.u) at distance
+pi / (2 |u_j|) from the real axis bring a relative error of about
+
+    13 |u_j|^(-5/2) exp(-pi^2 / (h |u_j|) + pi^2 / (8 u_j^2))
+
+to T1, and less to the mean log cosh. It is below rounding for |u_j| up to 2, 0.9, 0.5, 0.4 at
+d = 1, 2, 3, 4; on the coarsest lattice, d = 4, it is 8e-14 at |u_j| = 1/2 and 1.2e-7 at 1, where
+iterations are only far from their radius. n independent draws are one multinomial draw of the counts,
+coordinate by coordinate, so n = 10^12 costs what n = 10^3 does.
 """
 
 from __future__ import annotations
