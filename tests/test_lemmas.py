@@ -81,12 +81,14 @@ def univariate() -> pd.DataFrame:
     return lemmas.stability_univariate((10**6, 10**9, 10**12), replicates=12)
 
 
+@pytest.mark.slow_without_jit
 def test_stability_at_d_1(univariate: pd.DataFrame) -> None:
     assert agrees(row(univariate, "gamma, phase 2"), times=4)
     assert agrees(row(univariate, "exponent of n"), times=4)
     assert agrees(row(univariate, "noise n^(1/2)/r^3"), times=4)
 
 
+@pytest.mark.slow_without_jit
 def test_no_linear_phase_at_d_1(univariate: pd.DataFrame) -> None:
     """Lemma 2(a)'s bound with gamma = 1 holds but is not tight: the noise is cubic throughout."""
     first = row(univariate, "gamma, phase 1")
@@ -111,8 +113,9 @@ def test_stability_table_by_hand() -> None:
         assert part["sup"].iloc[-1] == part["noise"].max()
 
 
+@pytest.mark.slow_without_jit
 def test_stability_in_several_dimensions() -> None:
-    table = lemmas.stability_multivariate((2, 4, 8), (1_000, 20_000), replicates=4)
+    table = lemmas.stability_multivariate((2, 4, 8), (1_000, 8_000), replicates=4)
     for d in (2, 4, 8):
         # An exponent fitted over radii up to 0.1, where terms of relative order r^2 enter.
         assert row(table, "gamma", d)["measured"] == pytest.approx(1.0, abs=0.05)
@@ -124,6 +127,7 @@ def test_stability_in_several_dimensions() -> None:
     assert np.all((ratio > 0.01) & (ratio < 5.0))
 
 
+@pytest.mark.slow_without_jit
 def test_sup_is_found_in_two_dimensions() -> None:
     """A fine circle finds no more than the singular directions do."""
     from elubench.models import Isotropic
