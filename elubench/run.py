@@ -155,7 +155,7 @@ def run_many(
     if starts is None or np.ndim(starts) == 1:
         each = [starts] * len(given)
     else:
-        each = list(starts)
+        each = list(starts) if isinstance(starts, Sequence | np.ndarray) and np.ndim(starts) else []
         if len(each) != len(given):
             raise ValueError(
                 f"starts must be one, or one for each of {len(given)} samples, got {len(each)}"
@@ -224,7 +224,7 @@ class _Task:
             tol = check.real(tol, "tol", above=0.0, closed="above")
         if not isinstance(sample, Sample):
             sample = ArraySample(sample)
-        train, held = _split(sample, validation, seed)
+        train, held = _split(sample, validation, check.integer(seed, "seed", 0))
         begin = model.check_params(
             train, model.default_start(train) if start is None else start, "start"
         )
@@ -242,8 +242,9 @@ class _Task:
             goal = model.truth(0.0, train.d)
         scale_goal = None
         if true_scale is not None:
-            given = np.asarray(true_scale, dtype=np.float64)
-            scale_goal = np.array(np.broadcast_to(given, model.n_scales(train.d)))
+            scales = model.n_scales(train.d)
+            given = np.full(scales, true_scale) if np.ndim(true_scale) == 0 else true_scale
+            scale_goal = check.vector(given, "true_scale", scales)
         total = train.n + (0 if held is None else held.n)
         work = _work(model, algorithm, begin, goal, train.d, max_iter, radius, tol)
         return cls(

@@ -24,7 +24,7 @@ from elubench.samples import check
 from elubench.samples.base import Floats
 
 # state[0] is next_step's; then:
-_LAST_STEP, _CONTRACTION, _GEOMETRIC, _ALIVE, STATE_SIZE = 1, 2, 3, 4, 5
+_LAST_STEP, _CONTRACTION, _GEOMETRIC, _ALIVE, _ASKED, _USED, STATE_SIZE = 1, 2, 3, 4, 5, 6, 7
 
 
 @kernel("exact", signatures.UPDATE)
@@ -42,35 +42,39 @@ def _update(
 ) -> None:
     """options: eta, beta, evidence, 1 for a centred ELU. points: EM's, then ELU's.
 
-    An ELU iterate counts once the data have answered for it, so one that left the region of
-    positive scale ends ELU's part of the run, not EM's.
+    An iterate counts once the data have answered for it, so an ELU iterate that left the region of
+    positive scale ends ELU's part of the run, not EM's. Iterate t of either is accepted by pass
+    t + 1; the first pass is about the start.
     """
-    if t == 0:
+    asked = int(state[_ASKED])
+    state[_ASKED] += 1.0
+    if asked == 0:
         state[_ALIVE] = 1.0
     square = 0.0
     for j in range(iterate.size):
         square += (em[0, j] - points[0, j]) ** 2
     size = math.sqrt(square)
-    if t > 0 and state[_LAST_STEP] > 0.0:
+    if asked > 0 and state[_LAST_STEP] > 0.0:
         state[_CONTRACTION] = size / state[_LAST_STEP]
-        state[_GEOMETRIC] = 1.0 if t * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
+        state[_GEOMETRIC] = 1.0 if asked * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
     state[_LAST_STEP] = size
-    points[0] = em[0]
-    step = next_step(options, state, t)
     if not np.isfinite(gap[1]):
         state[_ALIVE] = 0.0
-    if state[_ALIVE] == 0.0:
-        points[1] = points[0]  # keeps the second direction harmless
     if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
         iterate[:] = points[0]
+        report[0] = 1.0
     else:
         iterate[:] = points[1]
-    if state[_ALIVE] != 0.0:
-        if options[3] != 0.0:
-            descend_centred(points[1], em[1], gradient[1], step)
-        else:
-            descend(points[1], gradient[1], step)
-    report[0], report[1], report[2] = step, 1.0, 0.0
+        report[0] = state[_USED]
+    report[1], report[2] = (0.0 if asked == 0 else 1.0), 0.0
+    points[0] = em[0]
+    state[_USED] = next_step(options, state, asked)
+    if state[_ALIVE] == 0.0:
+        points[1] = points[0]  # keeps the second direction harmless
+    elif options[3] != 0.0:
+        descend_centred(points[1], em[1], gradient[1], state[_USED])
+    else:
+        descend(points[1], gradient[1], state[_USED])
 
 
 @dataclass(frozen=True)
