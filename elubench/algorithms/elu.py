@@ -85,6 +85,8 @@ def _update_centred(
 class ELU(Algorithm):
     """Exponential location update, as printed.
 
+    Not monotone: once the step has outgrown the curvature the loss rises, and the run diverges.
+
     Parameters
     ----------
     eta : first step size, > 0. By default the paper's: 0.01 (isotropic), 1 (other models).
@@ -119,7 +121,7 @@ class CentredELU(ELU):
     """ELU for general locations, repaired: the growing step moves the half difference only.
 
     The half sum of the locations is a strongly convex direction, along which a step that grows for
-    ever must blow up; here it takes EM's step.
+    ever must blow up; here it takes EM's step. Not monotone, like ELU.
     """
 
     update = staticmethod(_update_centred)
@@ -129,6 +131,8 @@ class CentredELU(ELU):
 @dataclass(frozen=True)
 class GradientDescent(Algorithm):
     """Gradient descent on the restricted loss with a constant step: ELU at beta = 1.
+
+    Not monotone where the step exceeds twice the inverse curvature.
 
     Parameters
     ----------

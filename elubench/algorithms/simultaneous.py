@@ -81,7 +81,8 @@ def _update(
 class Simultaneous(Algorithm):
     """Run EM and ELU together and follow EM where it converges geometrically, ELU where it does not.
 
-    Use it with ``validation``: ELU diverges after its radius, and the held-out loss tells when.
+    Use it with ``validation``: ELU diverges after its radius, and the held-out loss tells when. Not
+    monotone, since ELU is not, and since the iterate changes place where the regime does.
 
     Parameters
     ----------
