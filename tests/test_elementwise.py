@@ -94,14 +94,14 @@ class TestAccuracy:
 
     @pytest.mark.parametrize(
         ("n", "rows"),
-        [(2, (0, 1)), (1024, (0, 1)), (1024, (517, 1023)), (1031, (1024, 1030))],
-        ids=["two rows", "first rows", "vector loop", "partly filled tile"],
+        [(2, (0, 1)), (1024, (517, 1023)), (1031, (1024, 1030))],
+        ids=["two rows", "vector loop", "partly filled tile"],
     )
     @pytest.mark.parametrize("curvature", [False, True], ids=["pass", "with curvature"])
     def test_in_the_pass(self, n, rows, curvature):
         """Rows that are all 1, two of them counted: T0 and LC are the functions at u themselves."""
         where, tanhs, log_coshes = references()
-        some = slice(None, None, scaled(1, 200 if n > 2 else 10))
+        some = slice(None, None, scaled(1 if n > 2 and not curvature else 7, 200 if n > 2 else 10))
         where, tanhs, log_coshes = where[some], tanhs[some], log_coshes[some]
         weights = np.zeros(n)
         weights[list(rows)] = 1.0

@@ -73,7 +73,7 @@ class TestDistribution:
 
     @pytest.mark.parametrize(("d", "up_to"), [(1, 2.0), (2, 0.9), (3, 0.5), (4, 0.4)])
     def test_tanh_and_log_cosh_to_rounding(self, d, up_to):
-        for u in (0.01 * up_to, 0.3 * up_to, 0.7 * up_to, up_to):
+        for u in (0.1 * up_to, up_to):
             found, error = node_mean(d, lambda x, u=u: x * np.tanh(u * x))
             assert abs(found - t1_exact(u)) <= error
             found, error = node_mean(d, lambda x, u=u: naive.log_cosh(u * x))
@@ -138,7 +138,7 @@ class TestDraws:
     def test_moments(self, d, n):
         if d > 2 and n > scaled(MOST, 10**4):
             pytest.skip("many nodes for plain Python")
-        z = scores(LatticeSample.gaussian(n, d, seed=2), order=8 if d < 4 else 4)
+        z = scores(LatticeSample.gaussian(n, d, seed=2), order=8 if d < 3 else 4)
         assert np.abs(z).max() < 5
 
     @pytest.mark.parametrize("n", [10**5, 10**15, MOST])
