@@ -1,0 +1,296 @@
+"""The limits that the kernels are held to, measured in one run: ``python -m benchmarks.limits``.
+
+What is compared is timed in turns, so that a disturbance of the machine meets both sides, and the
+medians are compared. Nothing fails here: the table says what was reached.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+import warnings
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from benchmarks.kernels import add_up, check_pass, direction, library_tanh
+from elubench.kernels import reduction
+from elubench.samples import ArraySample, gaussian
+
+HEADINGS = ("what", "target", "measured", "ratio", "")
+WIDTHS = (37, 8, 20, 7, 4)
+
+
+class Line(NamedTuple):
+    """One row: ``ratio`` is what the target is about; ``target`` is such as ">= 120"."""
+
+    what: str
+    target: str
+    measured: str
+    ratio: float
+
+    @property
+    def reached(self):
+        sign, limit = self.target.split()[:2]
+        limit = float(limit)
+        return self.ratio >= limit if sign == ">=" else self.ratio <= limit
+
+    def __str__(self):
+        verdict = "yes" if self.reached else "NO"
+        return columns(self.what, self.target, self.measured, f"{self.ratio:.3g}", verdict)
+
+
+def columns(*cells):
+    what, target, measured, ratio, verdict = cells
+    sized = zip((what, target, measured), WIDTHS, strict=False)
+    left = " ".join(cell.ljust(width) for cell, width in sized)
+    return f"{left} {ratio.rjust(WIDTHS[3])} {verdict}".rstrip()
+
+
+def seconds(value):
+    """A time in three digits with its unit."""
+    if value >= 1:
+        return f"{value:.3g} s"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+
+
+def in_turns(cases, rounds, at_least=0.02):
+    """Median seconds of a call of each case; a round calls every case for ``at_least`` seconds."""
+    calls = {}
+    for name, case in cases.items():
+        case()
+        start = time.perf_counter()
+        case()
+        calls[name] = max(1, round(at_least / max(time.perf_counter() - start, 1e-7)))
+    taken = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, case in cases.items():
+            start = time.perf_counter()
+            for _ in range(calls[name]):
+                case()
+            taken[name].append((time.perf_counter() - start) / calls[name])
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def with_threads(threads, case):
+    """The case, always with this number of threads."""
+
+    def run():
+        numba.set_num_threads(threads)
+        return case()
+
+    return run
+
+
+def prepared(n, d):
+    """A checked sample, its pass for one direction, and the rows."""
+    X = gaussian(n, d, seed=1)
+    sample, u, b = ArraySample(X), direction(d), np.zeros(1)
+    check_pass(sample, X, u)
+    return sample, lambda: sample.sums(u, b, 0), X
+
+
+def against_scikit_learn(d, scale, rounds, threads):
+    """A pass beside an EM iteration: the difference of two fits, one three iterations longer."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    n = int(1_000_000 * scale)
+    _, one_pass, X = prepared(n, d)
+
+    def fit(iterations):
+        options = {"tol": 0.0, "init_params": "random_from_data", "random_state": 0}
+        mixture = GaussianMixture(2, covariance_type="spherical", max_iter=iterations, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            mixture.fit(X)
+        assert mixture.n_iter_ == iterations
+
+    took = in_turns(
+        {
+            "pass": with_threads(threads, one_pass),
+            "short": lambda: fit(1),
+            "long": lambda: fit(4),
+        },
+        max(3, rounds // 3),
+    )
+    iteration = (took["long"] - took["short"]) / 3
+    return Line(
+        f"pass, d={d}, and scikit-learn's EM step",
+        ">= 120",
+        f"{seconds(took['pass'])}, {seconds(iteration)}",
+        iteration / took["pass"],
+    )
+
+
+def against_reading(d, scale, rounds, threads):
+    sample, one_pass, X = prepared(int(16_000_000 * scale) // d, d)
+    flat = sample.tiles.data.reshape(-1)
+    np.testing.assert_allclose(add_up(flat), X.sum(), rtol=0, atol=1e-9 * X.size)
+    took = in_turns(
+        {
+            "pass": with_threads(threads, one_pass),
+            "read": with_threads(threads, lambda: add_up(flat)),
+        },
+        rounds,
+    )
+    return Line(
+        f"pass, d={d}, and only summing the data",
+        "<= 1.5",
+        f"{seconds(took['pass'])}, {seconds(took['read'])}",
+        took["pass"] / took["read"],
+    )
+
+
+def against_math_tanh(scale, rounds, threads):
+    _, one_pass, X = prepared(int(1_000_000 * scale), 1)
+    x = X[:, 0].copy()
+    took = in_turns(
+        {
+            "pass": with_threads(threads, one_pass),
+            "loop": with_threads(threads, lambda: library_tanh(x, 0.3, 0.0)),
+        },
+        rounds,
+    )
+    return Line(
+        "pass, d=1, and a loop of math.tanh",
+        ">= 6",
+        f"{seconds(took['pass'])}, {seconds(took['loop'])}",
+        took["loop"] / took["pass"],
+    )
+
+
+def two_directions(scale, rounds, threads):
+    sample, one_pass, _ = prepared(int(1_000_000 * scale), 16)
+    two, offsets = np.concatenate([direction(16), -0.5 * direction(16)]), np.zeros(2)
+    took = in_turns(
+        {
+            "one": with_threads(threads, one_pass),
+            "two": with_threads(threads, lambda: sample.sums(two, offsets, 0)),
+        },
+        rounds,
+    )
+    return Line(
+        "two directions and one, d=16",
+        "<= 1.7",
+        f"{seconds(took['two'])}, {seconds(took['one'])}",
+        took["two"] / took["one"],
+    )
+
+
+def two_threads(d, scale, rounds):
+    _, one_pass, _ = prepared(int(1_000_000 * scale), d)
+    took = in_turns(
+        {"one": with_threads(1, one_pass), "two": with_threads(2, one_pass)},
+        rounds,
+    )
+    return Line(
+        f"two threads and one, d={d}, n=10^6",
+        ">= 1.7",
+        f"{seconds(took['two'])}, {seconds(took['one'])}",
+        took["one"] / took["two"],
+    )
+
+
+FIRST_RESULT = """
+import json, time
+start = time.perf_counter()
+import elubench
+sample = elubench.ArraySample(elubench.gaussian(n=100_000, d=4, seed=0))
+sample.tanh_moments([0.1, 0.1, 0.1, 0.1], log_cosh=True)
+print(json.dumps(time.perf_counter() - start))
+"""
+WARMUP = """
+import json, time
+start = time.perf_counter()
+import elubench
+elubench.warmup()
+print(json.dumps(time.perf_counter() - start))
+"""
+
+
+def start_up(rounds):
+    """First use with an empty kernel cache, and later starts with a full one."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "ELUBENCH_CACHE_DIR": folder}
+
+        def run(code):
+            command = [sys.executable, "-c", code]
+            done = subprocess.run(command, env=environment, check=True, capture_output=True)
+            return json.loads(done.stdout)
+
+        cold = run(WARMUP)
+        later = statistics.median(run(FIRST_RESULT) for _ in range(max(3, rounds // 3)))
+    return [
+        Line("all kernels, cold cache", "<= 40 s", seconds(cold), cold),
+        Line("import to first result, later", "<= 2.5 s", seconds(later), later),
+    ]
+
+
+def memory(scale):
+    X = gaussian(int(4_000_000 * scale), 4, seed=1)
+    tracemalloc.start()
+    ArraySample(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    megabytes = f"{peak / 2**20:.0f} MiB, {X.nbytes / 2**20:.0f} MiB"
+    return Line("largest memory of ArraySample and X", "<= 1.3", megabytes, peak / X.nbytes)
+
+
+def parallel_from(rounds):
+    """Where a parallel region begins to pay, for the constant in the kernels."""
+    sizes = [512 * 2**k for k in range(4, 10)]
+    usual, found = reduction.PARALLEL_FROM, []
+    try:
+        for n in sizes:
+            _, one_pass, _ = prepared(n, 1)
+            reduction.PARALLEL_FROM = 0
+            took = in_turns({t: with_threads(t, one_pass) for t in (1, 2)}, rounds, 0.005)
+            found.append(f"{n}: {took[1] / took[2]:.2f}")
+    finally:
+        reduction.PARALLEL_FROM = usual
+    return "speed-up by two threads by n, d=1:\n  " + ", ".join(found)
+
+
+def measure(scale, rounds, threads):
+    """Every line of the table, one at a time."""
+    try:
+        yield against_scikit_learn(1, scale, rounds, threads)
+        yield against_scikit_learn(4, scale, rounds, threads)
+    except ImportError:
+        print("scikit-learn is not installed: no comparison with it", file=sys.stderr)
+    yield against_reading(16, scale, rounds, threads)
+    yield against_reading(64, scale, rounds, threads)
+    yield against_math_tanh(scale, rounds, threads)
+    yield two_directions(scale, rounds, threads)
+    if threads > 1:
+        yield two_threads(1, scale, rounds)
+        yield two_threads(4, scale, rounds)
+    yield from start_up(rounds)
+    yield memory(scale)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15, help="repetitions of each case")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes")
+    options = parser.parse_args(arguments)
+    threads = min(2, numba.config.NUMBA_NUM_THREADS)
+    print(f"{platform.processor() or platform.machine()}, {numba.config.CPU_NAME or 'native'} code")
+    print(f"{threads} threads, n = 10^6 or n d = 1.6 10^7, times {options.scale:g}; medians\n")
+    print(columns(*HEADINGS))
+    for line in measure(options.scale, options.rounds, threads):
+        print(line, flush=True)
+    if threads > 1:
+        print(f"\n{parallel_from(options.rounds)}")
+
+
+if __name__ == "__main__":
+    main()
