@@ -50,9 +50,10 @@ def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> flo
     for j in range(theta.size):
         square = theta[j] * theta[j]
         q = square / m2[j]
-        if not (q < 1.0):
+        s = m2[j] - square  # the very s of the direction
+        if not (s > 0.0 and q < 1.0):
             return np.nan
-        total += 0.5 * math.log1p(-q) + (e2[j] * q + square) / (2.0 * m2[j] * (1.0 - q))
+        total += 0.5 * math.log1p(-q) + (e2[j] * q + square) / (2.0 * s)
     return total - log_cosh
 
 

@@ -181,6 +181,9 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             out[i, d + j] = 0.25 * (mm + md - dm - dd)
             out[d + i, j] = 0.25 * (mm - md + dm - dd)
             out[d + i, d + j] = 0.25 * (mm + md + dm + dd)
+    for i in range(2 * d):  # equal but for the order in which terms were added
+        for j in range(i):
+            out[j, i] = out[i, j]
 
 
 @kernel("exact", signatures.ERROR)

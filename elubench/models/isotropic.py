@@ -67,14 +67,18 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
 
 @kernel("exact", signatures.GAP)
 def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    """With q = rho / (d a), s = a (1 - q), and every term is of the order of rho."""
+    """With q = rho / (d a), s = a (1 - q), and every term is of the order of rho.
+
+    Between narrow components the two large terms cancel, so s must be the very s of the direction.
+    """
     d = theta.size
     a = _mean(m2)
     rho = _square(theta)
     q = rho / (d * a)
-    if not (q < 1.0):
+    s = a - rho / d
+    if not (s > 0.0 and q < 1.0):
         return np.nan
-    explained = (d * _mean(e2) * q + rho) / (2.0 * a * (1.0 - q))
+    explained = (d * _mean(e2) * q + rho) / (2.0 * s)
     return 0.5 * d * math.log1p(-q) + explained - log_cosh
 
 
