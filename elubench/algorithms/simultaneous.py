@@ -3,7 +3,8 @@
 Which of the two to believe is read off EM's contraction rho_t = |step_t| / |step_(t-1)|. If EM
 converges geometrically, rho_t settles below 1 and t (1 - rho_t) grows without bound. If it crawls
 like t^(-1/6) (d = 1) or t^(-1/2) (d >= 2), its steps shrink like t^(-7/6) or t^(-3/2), so t (1 - rho_t)
-settles at 7/6 or 3/2. Hence EM is called geometric once t (1 - rho_t) exceeds ``evidence``.
+settles at 7/6 or 3/2. Hence EM is called geometric where t (1 - rho_t) exceeds ``evidence``, and for
+good once its steps are rounding alone: their ratio then says nothing, and a crawl never gets there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from elubench.samples.base import Floats
 
 # state[0] is next_step's; then:
 _LAST_STEP, _CONTRACTION, _GEOMETRIC, _ALIVE, _ASKED, _USED, STATE_SIZE = 1, 2, 3, 4, 5, 6, 7
+_ARRIVED = 2.0  # kept in _GEOMETRIC from then on
+_ROUNDING = 2.0**-48  # of the location: a step no longer than this is the sum's rounding
 
 
 @kernel("exact", signatures.UPDATE)
@@ -50,13 +53,17 @@ def _update(
     state[_ASKED] += 1.0
     if asked == 0:
         state[_ALIVE] = 1.0
-    square = 0.0
+    square, whole = 0.0, 0.0
     for j in range(iterate.size):
         square += (em[0, j] - points[0, j]) ** 2
+        whole += em[0, j] ** 2
     size = math.sqrt(square)
-    if asked > 0 and state[_LAST_STEP] > 0.0:
-        state[_CONTRACTION] = size / state[_LAST_STEP]
-        state[_GEOMETRIC] = 1.0 if asked * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
+    if state[_GEOMETRIC] != _ARRIVED:
+        if size <= _ROUNDING * math.sqrt(whole):
+            state[_GEOMETRIC] = _ARRIVED
+        elif asked > 0:
+            state[_CONTRACTION] = size / state[_LAST_STEP]
+            state[_GEOMETRIC] = 1.0 if asked * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
     state[_LAST_STEP] = size
     if not np.isfinite(gap[1]):
         state[_ALIVE] = 0.0
@@ -109,7 +116,7 @@ class Simultaneous(Algorithm):
     def resolve(self, model: Model) -> Simultaneous:
         return Simultaneous(self.first, self.second.resolve(model), self.evidence)
 
-    def options(self) -> Floats:
+    def options(self, weight: float = 1.0) -> Floats:
         centred = isinstance(self.second, CentredELU)
         return np.concatenate([self.second.options(), [self.evidence, float(centred)]])
 
