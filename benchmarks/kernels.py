@@ -144,7 +144,6 @@ class Accuracy:
 
     params = (["tanh", "log cosh"],)
     param_names = ("function",)
-    unit = "ulp"
 
     def setup(self, function):
         self.points = np.concatenate([np.linspace(1e-3, 3, 4000), np.linspace(3, 25, 1000)])

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))  # where the benchmarks are
 
 # All tests, and the processes that they start, share one kernel cache outside the home folder.
 os.environ.setdefault("ELUBENCH_CACHE_DIR", str(ROOT / "build" / "kernel-cache"))
