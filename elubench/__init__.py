@@ -15,41 +15,62 @@ _HOMES = {
     "elubench.algorithms": (
         "ELU",
         "EM",
+        "LBFGS",
+        "SQUAREM",
         "Algorithm",
+        "Anderson",
         "CentredELU",
         "GradientDescent",
+        "Newton",
+        "NewtonAnderson",
+        "NormalizedGD",
+        "Polyak",
         "Simultaneous",
         "step_size_conditions",
     ),
-    "elubench.run": ("Run", "StationaryStartWarning", "run", "run_many"),
+    "elubench.theory": ("radius",),
+    "elubench.drivers": ("StationaryStartWarning",),
+    "elubench.runs": ("Run", "run", "run_many"),
     "elubench.kernels": ("kernel", "warmup"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("lemmas", "population", "theory")
 
 if TYPE_CHECKING:
+    from elubench import lemmas as lemmas
+    from elubench import population as population
+    from elubench import theory as theory
     from elubench.algorithms import ELU as ELU
     from elubench.algorithms import EM as EM
+    from elubench.algorithms import LBFGS as LBFGS
+    from elubench.algorithms import SQUAREM as SQUAREM
     from elubench.algorithms import Algorithm as Algorithm
+    from elubench.algorithms import Anderson as Anderson
     from elubench.algorithms import CentredELU as CentredELU
     from elubench.algorithms import GradientDescent as GradientDescent
+    from elubench.algorithms import Newton as Newton
+    from elubench.algorithms import NewtonAnderson as NewtonAnderson
+    from elubench.algorithms import NormalizedGD as NormalizedGD
+    from elubench.algorithms import Polyak as Polyak
     from elubench.algorithms import Simultaneous as Simultaneous
     from elubench.algorithms import step_size_conditions as step_size_conditions
+    from elubench.drivers import StationaryStartWarning as StationaryStartWarning
     from elubench.kernels import kernel as kernel
     from elubench.kernels import warmup as warmup
     from elubench.models import Diagonal as Diagonal
     from elubench.models import General as General
     from elubench.models import Isotropic as Isotropic
     from elubench.models import Model as Model
-    from elubench.run import Run as Run
-    from elubench.run import StationaryStartWarning as StationaryStartWarning
-    from elubench.run import run as run
-    from elubench.run import run_many as run_many
+    from elubench.runs import Run as Run
+    from elubench.runs import run as run
+    from elubench.runs import run_many as run_many
     from elubench.samples import ArraySample as ArraySample
     from elubench.samples import LatticeSample as LatticeSample
     from elubench.samples import Sample as Sample
     from elubench.samples import gaussian as gaussian
+    from elubench.theory import radius as radius
 
-__all__ = sorted(_HOME)
+__all__ = sorted([*_HOME, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
@@ -57,6 +78,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        return import_module(f"elubench.{name}")
     raise AttributeError(f"module 'elubench' has no attribute {name!r}")
 
 

@@ -1,6 +1,7 @@
 """Algorithms: options and one update each."""
 
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.accelerated import SQUAREM, Anderson
+from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.algorithms.elu import (
     ELU,
     CentredELU,
@@ -9,14 +10,26 @@ from elubench.algorithms.elu import (
     step_size_conditions,
 )
 from elubench.algorithms.em import EM
+from elubench.algorithms.gradient import NormalizedGD, Polyak
+from elubench.algorithms.newton import NewtonAnderson
+from elubench.algorithms.scipy_adapters import LBFGS, Newton
 from elubench.algorithms.simultaneous import Simultaneous
 
 __all__ = [
     "ELU",
     "EM",
+    "LBFGS",
+    "SQUAREM",
     "Algorithm",
+    "Anderson",
     "CentredELU",
+    "Evaluation",
+    "ForeignAlgorithm",
     "GradientDescent",
+    "Newton",
+    "NewtonAnderson",
+    "NormalizedGD",
+    "Polyak",
     "Simultaneous",
     "StepConditions",
     "step_size_conditions",

@@ -22,8 +22,9 @@ proposals unseen (EM, ELU) writes them to ``points`` and ``iterate`` alike; one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class Algorithm:
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()
+    #: Whether points and iterates are in the model's natural coordinates (elubench.models.base).
+    natural: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -58,10 +61,38 @@ class Algorithm:
             )
         return self
 
-    def options(self) -> Floats:
-        """The numbers that the update reads."""
+    def options(self, weight: float = 1.0) -> Floats:
+        """The numbers that the update reads; ``weight`` is the total weight of the sample, n."""
         return np.array([float(getattr(self, field.name)) for field in fields(self)])
 
     def state_size(self, p: int) -> int:
         """Length of the scratch that the update keeps between calls."""
         return 0
+
+
+class Evaluation(NamedTuple):
+    """What one pass says about a point: loss less that of one Gaussian, and its derivatives."""
+
+    gap: float
+    gradient: Floats
+    hessian: Floats
+
+
+@dataclass(frozen=True)
+class ForeignAlgorithm(Algorithm):
+    """An algorithm whose loop is elsewhere, in SciPy for example."""
+
+    points = 1
+
+    def minimise(
+        self,
+        evaluate: Callable[[Floats], Evaluation],
+        accept: Callable[[Floats], bool],
+        start: Floats,
+    ) -> None:
+        """Minimise from ``start``.
+
+        ``evaluate`` makes one pass; ``accept`` is told of every accepted iterate and returns False
+        when the run is over. To return is to have converged.
+        """
+        raise NotImplementedError

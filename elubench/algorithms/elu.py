@@ -150,7 +150,7 @@ class GradientDescent(Algorithm):
         super().resolve(model)
         return replace(self, eta=model.elu_defaults[0] if self.eta is None else self.eta)
 
-    def options(self) -> Any:
+    def options(self, weight: float = 1.0) -> Any:
         return ELU(self.eta, 1.0).options()
 
     def state_size(self, p: int) -> int:

@@ -1,6 +1,6 @@
 """The compiled iteration: pass, model, update, stop, all without going back to Python.
 
-The Python driver in :mod:`elubench.run` calls the same functions in the same order, so both give the
+The Python driver in :mod:`elubench.runs` calls the same functions in the same order, so both give the
 same iterates to the last bit. A loop can be left and entered again at any iteration: everything it
 knows is in the arrays it is given.
 """
@@ -276,7 +276,7 @@ def loop(
         if report[MOVED] != 0.0:
             offset = direction(iterate, m1, m2, iterate_u)
             valid = not np.isnan(offset)
-            distance = error(iterate, truth)
+            distance = error(iterate, m1, m2, truth)
             if validating and valid:
                 held_b[0] = offset
                 validation = _validate(

@@ -29,8 +29,11 @@ GAP = _number(_vector, _vector, _vector, _vector, _vector, _number)
 #: hessian(params, m1, m2, sums, out): second derivatives (p, p) from a row of sums with curvature.
 HESSIAN = types.void(_vector, _vector, _vector, _vector, _matrix)
 
-#: error(params, truth): distance of the locations.
-ERROR = _number(_vector, _vector)
+#: error(params, m1, m2, truth): distance of the locations from the truth (locations, always).
+ERROR = _number(_vector, _vector, _vector, _vector)
+
+#: change(params, m1, m2, out): from locations to natural coordinates, or back.
+CHANGE = types.void(_vector, _vector, _vector, _vector)
 
 #: update(options, state, t, points, em, gradient, gap, hessian, iterate, report): one answer of the
 #: data about the k points becomes the next k points, in place; see elubench.algorithms.base.

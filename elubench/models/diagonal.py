@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from elubench.kernels import kernel, signatures
-from elubench.models.base import Algebra
+from elubench.models.base import Algebra, Natural
 from elubench.models.isotropic import SymmetricModel, symmetric_error
 from elubench.samples.base import Floats, Moments, Sample
 
@@ -79,11 +79,94 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             at += 1
 
 
+# Natural coordinates: phi_j = u_j sqrt(m2_j), and r_j = s_j / m2_j solves r = 1 - r^2 phi_j^2.
+
+
+@kernel("exact")
+def _share(phi: float) -> float:
+    return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * phi * phi))
+
+
+@kernel("exact", signatures.CHANGE)
+def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
+    for j in range(theta.size):
+        phi[j] = theta[j] * math.sqrt(m2[j]) / (m2[j] - theta[j] * theta[j])
+
+
+@kernel("exact", signatures.CHANGE)
+def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
+    for j in range(theta.size):
+        theta[j] = phi[j] * math.sqrt(m2[j]) * _share(phi[j])
+
+
+@kernel("exact", signatures.SCALE)
+def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
+    for j in range(phi.size):
+        out[j] = m2[j] * _share(phi[j])
+
+
+@kernel("exact", signatures.DIRECTION)
+def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
+    total = 0.0
+    for j in range(u.size):
+        u[j] = phi[j] / math.sqrt(m2[j])
+        total += u[j]
+    return 0.0 if math.isfinite(total) else np.nan
+
+
+@kernel("exact", signatures.RESPOND)
+def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
+    for j in range(phi.size):
+        gradient[j] = _share(phi[j]) * phi[j] - sums[1 + j] / math.sqrt(m2[j])
+    _from_locations(sums[1 : 1 + phi.size], m1, m2, em)
+
+
+@kernel("exact", signatures.GAP)
+def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    theta = np.empty(phi.size)
+    _to_locations(phi, m1, m2, theta)
+    return _gap(theta, m1, m2, e1, e2, log_cosh)
+
+
+@kernel("exact", signatures.HESSIAN)
+def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    """diag(r^2 / (1 + r^2 phi^2)) - C2, in units of sqrt(m2)."""
+    at = 3 + 2 * phi.size
+    for i in range(phi.size):
+        for j in range(i + 1):
+            value = -sums[at] / math.sqrt(m2[i] * m2[j])
+            if i == j:
+                r = _share(phi[i])
+                value += r * r / (1.0 + r * r * phi[i] * phi[i])
+            out[i, j] = value
+            out[j, i] = value
+            at += 1
+
+
+@kernel("exact", signatures.ERROR)
+def _natural_error(phi: Any, m1: Any, m2: Any, truth: Any) -> float:
+    theta = np.empty(phi.size)
+    _to_locations(phi, m1, m2, theta)
+    return symmetric_error(theta, m1, m2, truth)
+
+
 class Diagonal(SymmetricModel):
     """Algorithm 2's model: locations -theta and theta, covariance diag(s_1, ..., s_d)."""
 
     name = "diagonal"
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
+    natural = Natural(
+        Algebra(
+            _natural_scale,
+            _natural_direction,
+            _natural_respond,
+            _natural_gap,
+            _natural_hessian,
+            _natural_error,
+        ),
+        _from_locations,
+        _to_locations,
+    )
 
     def n_scales(self, d: int) -> int:
         return d

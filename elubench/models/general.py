@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench.kernels import kernel, signatures
-from elubench.models.base import Algebra, Model
+from elubench.models.base import Algebra, Model, Natural
 from elubench.samples import check
 from elubench.samples.base import Floats, Moments, Sample
 
@@ -187,7 +187,7 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
 
 @kernel("exact", signatures.ERROR)
-def _error(params: Any, truth: Any) -> float:
+def _error(params: Any, m1: Any, m2: Any, truth: Any) -> float:
     """Wasserstein-2 distance of the mixing measures: two equal masses, matched the cheaper way."""
     d = params.size // 2
     straight, crossed = 0.0, 0.0
@@ -197,6 +197,127 @@ def _error(params: Any, truth: Any) -> float:
     return math.sqrt(0.5 * min(straight, crossed))
 
 
+# Natural coordinates: (epsilon, phi) = (e / sqrt(v0), u sqrt(v0)). With v = 1 + |epsilon|^2 / d and
+# q = |phi|^2 / d the scale is s = v0 r, where r solves r = v - r^2 q.
+
+
+@kernel("exact")
+def _shares(point: Any) -> tuple[float, float]:
+    """r = s / v0, and 1 / (1 + 2 r q)."""
+    d = point.size // 2
+    v, q = 1.0, 0.0
+    for j in range(d):
+        v += point[j] * point[j] / d
+        q += point[d + j] * point[d + j] / d
+    r = 2.0 * v / (1.0 + math.sqrt(1.0 + 4.0 * v * q))
+    return r, 1.0 / (1.0 + 2.0 * r * q)
+
+
+@kernel("exact", signatures.CHANGE)
+def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
+    d = m1.size
+    root = math.sqrt(_spread(m1, m2))
+    s = _parts(params, m1, m2)[2]
+    for j in range(d):
+        one, two = params[j], params[d + j]
+        point[j] = (0.5 * (one + two) - m1[j]) / root
+        point[d + j] = 0.5 * (two - one) * root / s
+
+
+@kernel("exact", signatures.CHANGE)
+def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
+    d = m1.size
+    root = math.sqrt(_spread(m1, m2))
+    r, _ = _shares(point)
+    for j in range(d):
+        m, delta = m1[j] + root * point[j], root * r * point[d + j]
+        params[j] = m - delta
+        params[d + j] = m + delta
+
+
+@kernel("exact", signatures.SCALE)
+def _natural_scale(point: Any, m1: Any, m2: Any, out: Any) -> None:
+    out[0] = _spread(m1, m2) * _shares(point)[0]
+
+
+@kernel("exact", signatures.DIRECTION)
+def _natural_direction(point: Any, m1: Any, m2: Any, u: Any) -> float:
+    d = m1.size
+    root = math.sqrt(_spread(m1, m2))
+    b = 0.0
+    for j in range(d):
+        u[j] = point[d + j] / root
+        b -= (m1[j] + root * point[j]) * u[j]
+    return b if math.isfinite(b) else np.nan
+
+
+@kernel("exact", signatures.RESPOND)
+def _natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
+    """By epsilon: epsilon / r + T0 phi. By phi: r phi - (T1 - T0 m) / sqrt(v0)."""
+    d = m1.size
+    root = math.sqrt(_spread(m1, m2))
+    r, _ = _shares(point)
+    t0 = sums[0]
+    step = np.empty(2 * d)
+    for j in range(d):
+        tau = (sums[1 + j] - t0 * (m1[j] + root * point[j])) / root
+        gradient[j] = point[j] / r + t0 * point[d + j]
+        gradient[d + j] = r * point[d + j] - tau
+        step[j] = (m1[j] - sums[1 + j]) / (1.0 - t0)
+        step[d + j] = (m1[j] + sums[1 + j]) / (1.0 + t0)
+    _from_locations(step, m1, m2, em)
+
+
+@kernel("exact", signatures.GAP)
+def _natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    params = np.empty(point.size)
+    _to_locations(point, m1, m2, params)
+    return _gap(params, m1, m2, e1, e2, log_cosh)
+
+
+@kernel("exact", signatures.HESSIAN)
+def _natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    d = m1.size
+    v0 = _spread(m1, m2)
+    root = math.sqrt(v0)
+    r, c = _shares(point)
+    t0, k0 = sums[0], sums[2 + d]
+    k1 = np.empty(d)
+    for j in range(d):
+        k1[j] = (sums[3 + d + j] - k0 * (m1[j] + root * point[j])) / root
+    at = 3 + 2 * d
+    for i in range(d):
+        mi = m1[i] + root * point[i]
+        for j in range(i + 1):
+            mj = m1[j] + root * point[j]
+            e_pair, p_pair = point[i] * point[j], point[d + i] * point[d + j]
+            about = sums[at] - sums[3 + d + i] * mj - mi * sums[3 + d + j] + k0 * mi * mj
+            ee = -2.0 * c / (d * r * r) * e_pair - k0 * p_pair
+            pp = -2.0 * c * r * r / d * p_pair - about / v0
+            if i == j:
+                ee += 1.0 / r
+                pp += r
+            out[i, j] = ee
+            out[j, i] = ee
+            out[d + i, d + j] = pp
+            out[d + j, d + i] = pp
+            at += 1
+    for i in range(d):  # rows of phi, columns of epsilon
+        for j in range(d):
+            value = 2.0 * c / d * point[d + i] * point[j] + k1[i] * point[d + j]
+            if i == j:
+                value += t0
+            out[d + i, j] = value
+            out[j, d + i] = value
+
+
+@kernel("exact", signatures.ERROR)
+def _natural_error(point: Any, m1: Any, m2: Any, truth: Any) -> float:
+    params = np.empty(point.size)
+    _to_locations(point, m1, m2, params)
+    return _error(params, m1, m2, truth)
+
+
 class General(Model):
     """Algorithm 3's model: free locations theta_1 and theta_2, covariance s I."""
 
@@ -204,6 +325,18 @@ class General(Model):
     even = False
     features = frozenset({"half sum"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
+    natural = Natural(
+        Algebra(
+            _natural_scale,
+            _natural_direction,
+            _natural_respond,
+            _natural_gap,
+            _natural_hessian,
+            _natural_error,
+        ),
+        _from_locations,
+        _to_locations,
+    )
 
     def n_params(self, d: int) -> int:
         return 2 * d

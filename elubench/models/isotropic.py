@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench.kernels import kernel, signatures
-from elubench.models.base import Algebra, Model
+from elubench.models.base import Algebra, Model, Natural
 from elubench.samples import check
 from elubench.samples.base import Floats, Moments, Sample
 
@@ -129,13 +129,95 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
 
 @kernel("exact", signatures.ERROR)
-def symmetric_error(theta: Any, truth: Any) -> float:
+def symmetric_error(theta: Any, m1: Any, m2: Any, truth: Any) -> float:
     """min(|theta - truth|, |theta + truth|): theta and -theta are the same mixture."""
     minus, plus = 0.0, 0.0
     for j in range(theta.size):
         minus += (theta[j] - truth[j]) ** 2
         plus += (theta[j] + truth[j]) ** 2
     return math.sqrt(min(minus, plus))
+
+
+# Natural coordinates: phi = u sqrt(a). With q = |phi|^2 / d the scale is s = a r, where r solves
+# r = 1 - r^2 q, and theta = r phi sqrt(a).
+
+
+@kernel("exact")
+def _share(phi: Any) -> float:
+    """r = s / a, without the cancellation of the usual root formula."""
+    return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * _square(phi) / phi.size))
+
+
+@kernel("exact", signatures.CHANGE)
+def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
+    a = _mean(m2)
+    factor = math.sqrt(a) / (a - _square(theta) / theta.size)
+    for j in range(theta.size):
+        phi[j] = theta[j] * factor
+
+
+@kernel("exact", signatures.CHANGE)
+def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
+    factor = math.sqrt(_mean(m2)) * _share(phi)
+    for j in range(theta.size):
+        theta[j] = phi[j] * factor
+
+
+@kernel("exact", signatures.SCALE)
+def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
+    out[0] = _mean(m2) * _share(phi)
+
+
+@kernel("exact", signatures.DIRECTION)
+def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
+    root = math.sqrt(_mean(m2))
+    total = 0.0
+    for j in range(u.size):
+        u[j] = phi[j] / root
+        total += u[j]
+    return 0.0 if math.isfinite(total) else np.nan
+
+
+@kernel("exact", signatures.RESPOND)
+def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
+    """The gradient is (theta - T1) / sqrt(a)."""
+    root = math.sqrt(_mean(m2))
+    r = _share(phi)
+    for j in range(phi.size):
+        gradient[j] = r * phi[j] - sums[1 + j] / root
+    _from_locations(sums[1 : 1 + phi.size], m1, m2, em)
+
+
+@kernel("exact", signatures.GAP)
+def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    theta = np.empty(phi.size)
+    _to_locations(phi, m1, m2, theta)
+    return _gap(theta, m1, m2, e1, e2, log_cosh)
+
+
+@kernel("exact", signatures.HESSIAN)
+def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    """d theta / d phi - C2 / a, with d theta / d phi = r I - (2 r^2 / (d (1 + 2 r q))) phi phi^T."""
+    d = phi.size
+    a = _mean(m2)
+    r = _share(phi)
+    bend = 2.0 * r * r / (d * (1.0 + 2.0 * r * _square(phi) / d))
+    at = 3 + 2 * d
+    for i in range(d):
+        for j in range(i + 1):
+            value = -bend * phi[i] * phi[j] - sums[at] / a
+            if i == j:
+                value += r
+            out[i, j] = value
+            out[j, i] = value
+            at += 1
+
+
+@kernel("exact", signatures.ERROR)
+def _natural_error(phi: Any, m1: Any, m2: Any, truth: Any) -> float:
+    theta = np.empty(phi.size)
+    _to_locations(phi, m1, m2, theta)
+    return symmetric_error(theta, m1, m2, truth)
 
 
 class SymmetricModel(Model):
@@ -160,6 +242,18 @@ class Isotropic(SymmetricModel):
     name = "isotropic"
     elu_defaults = (0.01, 0.8)
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
+    natural = Natural(
+        Algebra(
+            _natural_scale,
+            _natural_direction,
+            _natural_respond,
+            _natural_gap,
+            _natural_hessian,
+            _natural_error,
+        ),
+        _from_locations,
+        _to_locations,
+    )
 
     def n_scales(self, d: int) -> int:
         return 1

@@ -1,0 +1,257 @@
+"""EM made faster from outside: extrapolation of the EM map, which needs nothing but its values.
+
+Both methods guard against a rise of the loss, so they never do worse than the EM steps they hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from elubench.algorithms.base import Algorithm
+from elubench.kernels import kernel, signatures
+from elubench.kernels.reduction import LOG_COSH
+from elubench.samples import check
+
+# SQUAREM's state: where it stands in a cycle, the largest step, the gap at x1; then x0, x1, x2.
+_PHASE, _LARGEST, _GAP, _VECTORS = 0, 1, 2, 3
+
+
+@kernel("exact", signatures.UPDATE)
+def _squarem(
+    options: Any,
+    state: Any,
+    t: int,
+    points: Any,
+    em: Any,
+    gradient: Any,
+    gap: Any,
+    hessian: Any,
+    iterate: Any,
+    report: Any,
+) -> None:
+    """A cycle is x0, x1 = F(x0), x2 = F(x1), a leap y, and F(y): three passes, one iterate."""
+    p = iterate.size
+    x0 = state[_VECTORS : _VECTORS + p]
+    x1 = state[_VECTORS + p : _VECTORS + 2 * p]
+    x2 = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
+    report[0], report[1], report[2] = np.nan, 0.0, 0.0
+    if state[_PHASE] == 0.0:
+        if state[_LARGEST] == 0.0:
+            state[_LARGEST] = options[0]
+        x0[:] = points[0]
+        x1[:] = em[0]
+        points[0] = em[0]
+        state[_PHASE] = 1.0
+    elif state[_PHASE] == 1.0:
+        x2[:] = em[0]
+        state[_GAP] = gap[0]
+        first, second = 0.0, 0.0
+        for j in range(p):
+            r = x1[j] - x0[j]
+            v = x2[j] - x1[j] - r
+            first += r * r
+            second += v * v
+        length = 1.0
+        if second > 0.0:
+            length = min(max(math.sqrt(first / second), 1.0), state[_LARGEST])
+        report[0] = length
+        if length == state[_LARGEST]:
+            state[_LARGEST] *= options[0]
+        if length == 1.0:  # the leap would be x2 itself
+            points[0] = x2
+            iterate[:] = x2
+            report[1] = 1.0
+            state[_PHASE] = 0.0
+        else:
+            for j in range(p):
+                r = x1[j] - x0[j]
+                points[0, j] = x0[j] + 2.0 * length * r + length * length * (x2[j] - x1[j] - r)
+            state[_PHASE] = 2.0
+    else:
+        if gap[0] <= state[_GAP]:
+            iterate[:] = em[0]
+        else:  # also where the leap left the region of positive scale, and the gap is NaN
+            iterate[:] = x2
+            state[_LARGEST] = max(1.0, state[_LARGEST] / options[0])
+        points[0] = iterate
+        report[1] = 1.0
+        state[_PHASE] = 0.0
+
+
+@dataclass(frozen=True)
+class SQUAREM(Algorithm):
+    """Squared extrapolation of EM, with step length |r| / |v| (scheme S3).
+
+    R. Varadhan and C. Roland, Simple and globally convergent methods for accelerating the convergence
+    of any EM algorithm, Scandinavian Journal of Statistics 35 (2008), 335-353. A leap that raises the
+    loss above that of x1 is given up for x2.
+
+    Parameters
+    ----------
+    growth : factor by which the bound on the step length grows when it is met, > 1.
+    """
+
+    growth: float = 4.0
+    update = staticmethod(_squarem)
+    want = LOG_COSH
+
+    def __post_init__(self) -> None:
+        check.real(self.growth, "growth", above=1.0)
+
+    def state_size(self, p: int) -> int:
+        return _VECTORS + 3 * p
+
+
+# Anderson's state: phase, columns held, gap of the iterate, successes; then the iterate's EM
+# residual, the last iterate and residual, and the differences of both, `depth` rows each.
+_COUNT, _BASE, _SUCCESSES, _REST = 1, 2, 3, 4
+
+
+@kernel("exact")
+def _solve(matrix: Any, right: Any, ridge: float, m: int, factor: Any, out: Any) -> None:
+    """(matrix + ridge I) out = right by Cholesky; matrix is positive semidefinite, ridge > 0."""
+    for i in range(m):
+        for j in range(i + 1):
+            total = matrix[i, j] + (ridge if i == j else 0.0)
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            factor[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / factor[j, j]
+    for i in range(m):
+        total = right[i]
+        for k in range(i):
+            total -= factor[i, k] * out[k]
+        out[i] = total / factor[i, i]
+    for i in range(m - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, m):
+            total -= factor[k, i] * out[k]
+        out[i] = total / factor[i, i]
+
+
+@kernel("exact")
+def _damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
+    """Least-squares weights of the residual differences, shrunk by a ridge.
+
+    The ridge is such that |gamma|^2 is `damping` times that of the plain least squares.
+    """
+    gram, right = np.empty((m, m)), np.empty(m)
+    trace = 0.0
+    for i in range(m):
+        for j in range(m):
+            gram[i, j] = 0.0
+            for k in range(residual.size):
+                gram[i, j] += changes[i, k] * changes[j, k]
+        right[i] = 0.0
+        for k in range(residual.size):
+            right[i] += changes[i, k] * residual[k]
+        trace += gram[i, i]
+    factor, gamma = np.zeros((m, m)), np.zeros(m)
+    least = 1e-14 * trace + 1e-300
+    _solve(gram, right, least, m, factor, gamma)
+    goal = 0.0
+    for i in range(m):
+        goal += gamma[i] * gamma[i]
+    goal *= damping
+    low, high = math.log(least), math.log(1e3 * trace + 1e-299)
+    for _ in range(40):  # |gamma| falls as the ridge grows
+        middle = 0.5 * (low + high)
+        _solve(gram, right, math.exp(middle), m, factor, gamma)
+        size = 0.0
+        for i in range(m):
+            size += gamma[i] * gamma[i]
+        if size > goal:
+            low = middle
+        else:
+            high = middle
+    return gamma
+
+
+@kernel("exact", signatures.UPDATE)
+def _anderson(
+    options: Any,
+    state: Any,
+    t: int,
+    points: Any,
+    em: Any,
+    gradient: Any,
+    gap: Any,
+    hessian: Any,
+    iterate: Any,
+    report: Any,
+) -> None:
+    """options: depth, a, kappa. A trial whose loss is higher gives way to the EM step, unseen."""
+    p = iterate.size
+    depth = int(options[0])
+    residual = state[_REST : _REST + p]
+    at = _REST + p
+    moves = state[at : at + depth * p].reshape(depth, p)
+    at += depth * p
+    changes = state[at : at + depth * p].reshape(depth, p)
+    report[0], report[1], report[2] = np.nan, 0.0, 0.0
+    if state[_PHASE] != 0.0 and not (gap[0] <= state[_BASE]):
+        # the trial was worse: the EM step from the iterate is always good
+        for j in range(p):
+            points[0, j] = iterate[j] + residual[j]
+        state[_COUNT] = 0.0
+        state[_SUCCESSES] = max(state[_SUCCESSES] - 2.0, -options[2])
+        return
+    count = int(state[_COUNT])
+    if state[_PHASE] != 0.0:
+        if count == depth:  # restart
+            count = 0
+        for j in range(p):
+            moves[count, j] = points[0, j] - iterate[j]
+            changes[count, j] = em[0, j] - points[0, j] - residual[j]
+        count += 1
+        state[_SUCCESSES] += 1.0
+        report[1] = 1.0
+    for j in range(p):
+        iterate[j] = points[0, j]
+        residual[j] = em[0, j] - points[0, j]
+        points[0, j] = em[0, j]
+    state[_BASE] = gap[0]
+    state[_PHASE] = 1.0
+    state[_COUNT] = count
+    used = min(count, p)
+    if used > 0:
+        damping = 1.0 / (1.0 + options[1] ** (options[2] - state[_SUCCESSES]))
+        gamma = _damped_weights(changes[count - used : count], residual, used, damping)
+        for i in range(used):
+            for j in range(p):
+                row = count - used + i
+                points[0, j] -= gamma[i] * (moves[row, j] + changes[row, j])
+        report[0] = float(used)
+
+
+@dataclass(frozen=True)
+class Anderson(Algorithm):
+    """Damped Anderson acceleration of EM with restarts and monotonicity control (DAAREM).
+
+    N. C. Henderson and R. Varadhan, Damped Anderson acceleration with restarts and monotonicity
+    control for accelerating EM and EM-like algorithms, Journal of Computational and Graphical
+    Statistics 28 (2019), 834-846. Here a trial must not raise the loss at all.
+
+    Parameters
+    ----------
+    depth : residual differences held between restarts, >= 1.
+    a, kappa : the share of the least-squares weights' squared length that is kept is
+        1 / (1 + a^(kappa - successes)); a > 1, kappa >= 0.
+    """
+
+    depth: int = 5
+    a: float = 1.2
+    kappa: float = 25.0
+    update = staticmethod(_anderson)
+    want = LOG_COSH
+
+    def __post_init__(self) -> None:
+        check.integer(self.depth, "depth", 1, 50)
+        check.real(self.a, "a", above=1.0)
+        check.real(self.kappa, "kappa", above=0.0, closed="above")
+
+    def state_size(self, p: int) -> int:
+        return _REST + p + 2 * self.depth * p

@@ -1,0 +1,122 @@
+"""Gradient descent with other steps: by the loss that is left (Polyak), or of a given length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from elubench.algorithms.base import Algorithm
+from elubench.algorithms.elu import descend, next_step
+from elubench.kernels import kernel, signatures
+from elubench.kernels.reduction import LOG_COSH
+from elubench.samples import check
+
+
+@kernel("exact")
+def _length(v: Any) -> float:
+    total = 0.0
+    for value in v:
+        total += value * value
+    return math.sqrt(total)
+
+
+@kernel("exact", signatures.UPDATE)
+def _polyak(
+    options: Any,
+    state: Any,
+    t: int,
+    points: Any,
+    em: Any,
+    gradient: Any,
+    gap: Any,
+    hessian: Any,
+    iterate: Any,
+    report: Any,
+) -> None:
+    left = gap[0] - options[0]
+    square = _length(gradient[0]) ** 2
+    if left <= 0.0 or square == 0.0:
+        report[0], report[1], report[2] = 0.0, 0.0, 1.0
+        return
+    step = left / square
+    descend(points[0], gradient[0], step)
+    iterate[:] = points[0]
+    report[0], report[1], report[2] = step, 1.0, 0.0
+
+
+@dataclass(frozen=True)
+class Polyak(Algorithm):
+    """Gradient descent on the restricted loss with the step (f - f*) / |gradient|^2.
+
+    B. T. Polyak, Minimization of unsmooth functionals, USSR Computational Mathematics and
+    Mathematical Physics 9 (1969), 14-29. The optimum f* is taken to be the loss of the one-Gaussian
+    fit plus ``optimum``: right to O(1/n) when the data are from one Gaussian, too high when they are
+    not. The run ends, converged, when the loss is no longer above it.
+
+    Parameters
+    ----------
+    optimum : f* less the loss of the one-Gaussian fit.
+    """
+
+    optimum: float = 0.0
+    update = staticmethod(_polyak)
+    want = LOG_COSH
+
+    def __post_init__(self) -> None:
+        check.real(self.optimum, "optimum")
+
+
+@kernel("exact", signatures.UPDATE)
+def _normalized(
+    options: Any,
+    state: Any,
+    t: int,
+    points: Any,
+    em: Any,
+    gradient: Any,
+    gap: Any,
+    hessian: Any,
+    iterate: Any,
+    report: Any,
+) -> None:
+    """next_step divides by options[1]: here 1 / beta, so the length shrinks."""
+    length = next_step(options, state, t)
+    size = _length(gradient[0])
+    if size == 0.0:
+        report[0], report[1], report[2] = 0.0, 0.0, 1.0
+        return
+    descend(points[0], gradient[0], length / size)
+    iterate[:] = points[0]
+    report[0], report[1], report[2] = length, 1.0, 0.0
+
+
+@dataclass(frozen=True)
+class NormalizedGD(Algorithm):
+    """Steps of length eta beta^t down the restricted loss.
+
+    J.-L. Goffin, On convergence rates of subgradient optimization methods, Mathematical Programming
+    13 (1977), 329-347, for lengths that shrink geometrically. The sum of all steps, eta / (1 - beta),
+    must cover the way; lengths are in the units of the data.
+
+    Parameters
+    ----------
+    eta : first length, > 0.
+    beta : factor from one length to the next, in (0, 1].
+    """
+
+    eta: float = 0.1
+    beta: float = 0.9
+    update = staticmethod(_normalized)
+
+    def __post_init__(self) -> None:
+        check.real(self.eta, "eta", above=0.0)
+        check.real(self.beta, "beta", 0.0, 1.0, closed="below")
+
+    def options(self, weight: float = 1.0) -> Any:
+        return np.array([self.eta, 1.0 / self.beta])
+
+    def state_size(self, p: int) -> int:
+        return 1

@@ -1,0 +1,142 @@
+"""SciPy's minimisers on the restricted loss, with its analytic derivatives.
+
+Both work in natural coordinates, where the problem has no boundary. A point is evaluated once: loss,
+gradient and, for Newton, Hessian come from the same read of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.optimize import minimize
+
+from elubench.algorithms.base import Evaluation, ForeignAlgorithm
+from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.samples import check
+from elubench.samples.base import Floats
+
+_NO_LIMIT = 10**9  # the run has its own budget
+_MOST_TRIALS = 1000  # of a trust region that may shrink for ever where the loss is flat to rounding
+
+
+class _Remembering:
+    """Answers about the last point without another pass."""
+
+    def __init__(self, evaluate: Callable[[Floats], Evaluation]):
+        self._evaluate = evaluate
+        self._point: bytes | None = None
+        self._answer: Any = None
+
+    def __call__(self, point: Floats) -> Evaluation:
+        if self._point != point.tobytes():
+            self._answer = self._evaluate(point)
+            self._point = point.tobytes()
+        return self._answer
+
+    def loss(self, point: Floats) -> float:
+        return self(point).gap
+
+    def gradient(self, point: Floats) -> Floats:
+        return self(point).gradient
+
+    def hessian(self, point: Floats) -> Floats:
+        return self(point).hessian
+
+
+def _stopping(accept: Callable[[Floats], bool]) -> Callable[[Floats], None]:
+    def callback(xk: Floats) -> None:
+        if not accept(xk):
+            raise StopIteration
+
+    return callback
+
+
+@dataclass(frozen=True)
+class LBFGS(ForeignAlgorithm):
+    """Limited-memory BFGS (SciPy's L-BFGS-B, without bounds).
+
+    R. H. Byrd, P. Lu, J. Nocedal and C. Zhu, A limited memory algorithm for bound constrained
+    optimization, SIAM Journal on Scientific Computing 16 (1995), 1190-1208.
+
+    Parameters
+    ----------
+    memory : pairs of steps and gradient changes held, >= 1.
+    gtol : stop when no entry of the gradient (natural coordinates) is larger, > 0.
+    """
+
+    memory: int = 10
+    gtol: float = 1e-13
+    want = LOG_COSH
+    natural = True
+
+    def __post_init__(self) -> None:
+        check.integer(self.memory, "memory", 1)
+        check.real(self.gtol, "gtol", above=0.0)
+
+    def minimise(
+        self,
+        evaluate: Callable[[Floats], Evaluation],
+        accept: Callable[[Floats], bool],
+        start: Floats,
+    ) -> None:
+        problem = _Remembering(evaluate)
+        minimize(
+            problem.loss,
+            start,
+            jac=problem.gradient,
+            method="L-BFGS-B",
+            callback=_stopping(accept),
+            options={
+                "maxcor": self.memory,
+                "gtol": self.gtol,
+                "ftol": 0.0,
+                "maxiter": _NO_LIMIT,
+                "maxfun": _NO_LIMIT,
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Newton(ForeignAlgorithm):
+    """Trust-region Newton with the exact subproblem (SciPy's trust-exact).
+
+    A. R. Conn, N. I. M. Gould and P. L. Toint, Trust region methods, SIAM, 2000, chapter 7.
+
+    Parameters
+    ----------
+    trust : first radius of the trust region in natural coordinates, > 0.
+    gtol : stop when the gradient is no longer than this, > 0.
+    """
+
+    trust: float = 1.0
+    gtol: float = 1e-13
+    want = LOG_COSH | CURVATURE
+    natural = True
+
+    def __post_init__(self) -> None:
+        check.real(self.trust, "trust", above=0.0)
+        check.real(self.gtol, "gtol", above=0.0)
+
+    def minimise(
+        self,
+        evaluate: Callable[[Floats], Evaluation],
+        accept: Callable[[Floats], bool],
+        start: Floats,
+    ) -> None:
+        problem = _Remembering(evaluate)
+        minimize(
+            problem.loss,
+            start,
+            jac=problem.gradient,
+            hess=problem.hessian,
+            method="trust-exact",
+            callback=_stopping(accept),
+            options={
+                "initial_trust_radius": self.trust,
+                "max_trust_radius": 1000.0 * self.trust,
+                "gtol": self.gtol,
+                "maxiter": _MOST_TRIALS,
+            },
+        )
