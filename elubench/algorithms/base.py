@@ -44,13 +44,16 @@ class Algorithm:
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()
-    #: Whether points and iterates are in the model's natural coordinates (elubench.models.base).
-    natural: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """A word for tables and files."""
         return type(self).__name__
+
+    @property
+    def natural(self) -> bool:
+        """Whether points and iterates are in the model's natural coordinates."""
+        return False
 
     def resolve(self, model: Model) -> Algorithm:
         """The same algorithm with every option set, or a ValueError where it does not fit the model."""
@@ -83,6 +86,9 @@ class ForeignAlgorithm(Algorithm):
     """An algorithm whose loop is elsewhere, in SciPy for example."""
 
     points = 1
+
+    def options(self, weight: float = 1.0) -> Floats:
+        return np.empty(0)  # no compiled update reads them
 
     def minimise(
         self,

@@ -239,10 +239,13 @@ class NewtonAnderson(Algorithm):
     precision: float = 0.01
     update = staticmethod(_update)
     want = LOG_COSH | CURVATURE
-    natural = True
 
     def __post_init__(self) -> None:
         check.real(self.precision, "precision", above=0.0)
+
+    @property
+    def natural(self) -> bool:
+        return True
 
     def options(self, weight: float = 1.0) -> Floats:
         target = self.precision / weight

@@ -1,7 +1,7 @@
 """SciPy's minimisers on the restricted loss, with its analytic derivatives.
 
-Both work in natural coordinates, where the problem has no boundary. A point is evaluated once: loss,
-gradient and, for Newton, Hessian come from the same read of the data.
+A point is evaluated once: loss, gradient and, for Newton, Hessian come from the same read of the data.
+Each can work on the locations themselves or in natural coordinates, where the problem has no boundary.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.optimize import minimize
 
 from elubench.algorithms.base import Evaluation, ForeignAlgorithm
@@ -19,6 +20,9 @@ from elubench.samples.base import Floats
 
 _NO_LIMIT = 10**9  # the run has its own budget
 _MOST_TRIALS = 1000  # of a trust region that may shrink for ever where the loss is flat to rounding
+
+
+_OUTSIDE = 1e3  # the loss, less that of one Gaussian, where the scale is not positive
 
 
 class _Remembering:
@@ -31,7 +35,11 @@ class _Remembering:
 
     def __call__(self, point: Floats) -> Evaluation:
         if self._point != point.tobytes():
-            self._answer = self._evaluate(point)
+            answer = self._evaluate(point)
+            if not np.isfinite(answer.gap):
+                flat = np.zeros_like(point)
+                answer = Evaluation(_OUTSIDE, flat, np.diag(flat + 1.0))
+            self._answer = answer
             self._point = point.tobytes()
         return self._answer
 
@@ -53,6 +61,11 @@ def _stopping(accept: Callable[[Floats], bool]) -> Callable[[Floats], None]:
     return callback
 
 
+def _check_coordinates(given: str) -> None:
+    if given not in ("locations", "natural"):
+        raise ValueError(f"coordinates must be 'locations' or 'natural', got {given!r}")
+
+
 @dataclass(frozen=True)
 class LBFGS(ForeignAlgorithm):
     """Limited-memory BFGS (SciPy's L-BFGS-B, without bounds).
@@ -63,15 +76,22 @@ class LBFGS(ForeignAlgorithm):
     Parameters
     ----------
     memory : pairs of steps and gradient changes held, >= 1.
-    gtol : stop when no entry of the gradient (natural coordinates) is larger, > 0.
+    gtol : stop when no entry of the gradient is larger, > 0.
+    coordinates : "locations", or "natural", which takes a few passes more near one Gaussian (22
+        against 18 at d = 1, n = 10^12) but never meets the boundary of the scale.
     """
 
     memory: int = 10
     gtol: float = 1e-13
+    coordinates: str = "locations"
     want = LOG_COSH
-    natural = True
+
+    @property
+    def natural(self) -> bool:
+        return self.coordinates == "natural"
 
     def __post_init__(self) -> None:
+        _check_coordinates(self.coordinates)
         check.integer(self.memory, "memory", 1)
         check.real(self.gtol, "gtol", above=0.0)
 
@@ -106,16 +126,22 @@ class Newton(ForeignAlgorithm):
 
     Parameters
     ----------
-    trust : first radius of the trust region in natural coordinates, > 0.
+    trust : first radius of the trust region, > 0.
     gtol : stop when the gradient is no longer than this, > 0.
+    coordinates : "natural" or "locations".
     """
 
     trust: float = 1.0
     gtol: float = 1e-13
+    coordinates: str = "natural"
     want = LOG_COSH | CURVATURE
-    natural = True
+
+    @property
+    def natural(self) -> bool:
+        return self.coordinates == "natural"
 
     def __post_init__(self) -> None:
+        _check_coordinates(self.coordinates)
         check.real(self.trust, "trust", above=0.0)
         check.real(self.gtol, "gtol", above=0.0)
 

@@ -44,16 +44,20 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         gradient[j] = (m2[j] + square) / (s * s) * (theta[j] - em[j])
 
 
+@kernel("exact")
+def _gap_at(m2: float, square: float, q: float, s: float, e2: float) -> float:
+    """One coordinate's part of the gap; s is the very scale of the direction."""
+    if not (s > 0.0 and q < 1.0):
+        return np.nan
+    return 0.5 * math.log1p(-q) + (e2 * q + square) / (2.0 * s)
+
+
 @kernel("exact", signatures.GAP)
 def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     total = 0.0
     for j in range(theta.size):
         square = theta[j] * theta[j]
-        q = square / m2[j]
-        s = m2[j] - square  # the very s of the direction
-        if not (s > 0.0 and q < 1.0):
-            return np.nan
-        total += 0.5 * math.log1p(-q) + (e2[j] * q + square) / (2.0 * s)
+        total += _gap_at(m2[j], square, square / m2[j], m2[j] - square, e2[j])
     return total - log_cosh
 
 
@@ -123,9 +127,12 @@ def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: A
 
 @kernel("exact", signatures.GAP)
 def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    theta = np.empty(phi.size)
-    _to_locations(phi, m1, m2, theta)
-    return _gap(theta, m1, m2, e1, e2, log_cosh)
+    total = 0.0
+    for j in range(phi.size):
+        r = _share(phi[j])
+        q = r * r * phi[j] * phi[j]
+        total += _gap_at(m2[j], q * m2[j], q, m2[j] * r, e2[j])
+    return total - log_cosh
 
 
 @kernel("exact", signatures.HESSIAN)

@@ -91,23 +91,30 @@ def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -
         em[d + j] = (m1[j] + sums[1 + j]) / (1.0 + t0)
 
 
+@kernel("exact")
+def _gap_at(e: Any, q: float, delta_square: float, s: float, m1: Any, e1: Any, e2: Any) -> float:
+    """The gap but for log cosh: s = v0 (1 - q) is the very scale of the direction, e is m - m1.
+
+    The terms that do not vanish at theta_1 = theta_2 = m1 cancel on paper.
+    """
+    if not s > 0.0:
+        return np.nan
+    shift, evaluated = 0.0, 0.0
+    for j in range(m1.size):
+        shift += e[j] * (e[j] + 2.0 * (m1[j] - e1[j]))
+        evaluated += e2[j] - 2.0 * m1[j] * e1[j] + m1[j] * m1[j]
+    return 0.5 * m1.size * math.log1p(-q) + (evaluated * q + shift + delta_square) / (2.0 * s)
+
+
 @kernel("exact", signatures.GAP)
 def _gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    """s = v0 (1 - q); the terms that do not vanish at theta_1 = theta_2 = m1 cancel on paper."""
     d = m1.size
     e_square, delta_square, s = _parts(params, m1, m2)
-    if not (s > 0.0):
-        return np.nan
-    v0 = _spread(m1, m2)
-    q = (delta_square - e_square) / (d * v0)
-    shift = 0.0
-    evaluated = 0.0
+    e = np.empty(d)
     for j in range(d):
-        m = 0.5 * (params[j] + params[d + j])
-        shift += (m - m1[j]) * (m + m1[j] - 2.0 * e1[j])
-        evaluated += e2[j] - 2.0 * m1[j] * e1[j] + m1[j] * m1[j]
-    explained = (evaluated * q + shift + delta_square) / (2.0 * s)
-    return 0.5 * d * math.log1p(-q) + explained - log_cosh
+        e[j] = 0.5 * (params[j] + params[d + j]) - m1[j]
+    q = (delta_square - e_square) / (d * _spread(m1, m2))
+    return _gap_at(e, q, delta_square, s, m1, e1, e2) - log_cosh
 
 
 @kernel("exact", signatures.HESSIAN)
@@ -270,9 +277,17 @@ def _natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient:
 
 @kernel("exact", signatures.GAP)
 def _natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    params = np.empty(point.size)
-    _to_locations(point, m1, m2, params)
-    return _gap(params, m1, m2, e1, e2, log_cosh)
+    d = m1.size
+    v0 = _spread(m1, m2)
+    r, _ = _shares(point)
+    e = np.empty(d)
+    e_square, delta_square = 0.0, 0.0
+    for j in range(d):
+        e[j] = math.sqrt(v0) * point[j]
+        e_square += point[j] * point[j]
+        delta_square += r * r * point[d + j] * point[d + j]
+    q = (delta_square - e_square) / d
+    return _gap_at(e, q, v0 * delta_square, v0 * r, m1, e1, e2) - log_cosh
 
 
 @kernel("exact", signatures.HESSIAN)

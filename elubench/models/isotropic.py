@@ -65,21 +65,23 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         gradient[j] = (theta[j] - em[j]) / s + 2.0 / d * inner / (s * s) * theta[j]
 
 
-@kernel("exact", signatures.GAP)
-def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    """With q = rho / (d a), s = a (1 - q), and every term is of the order of rho.
+@kernel("exact")
+def _gap_at(d: int, a: float, rho: float, q: float, s: float, e: float, log_cosh: float) -> float:
+    """The gap where |theta|^2 = rho = q d a and the scale is s = a (1 - q); e is the evaluated a.
 
-    Between narrow components the two large terms cancel, so s must be the very s of the direction.
+    Every term is of the order of rho. Between narrow components two large ones cancel, so s must be
+    the very s of the direction.
     """
-    d = theta.size
-    a = _mean(m2)
-    rho = _square(theta)
-    q = rho / (d * a)
-    s = a - rho / d
     if not (s > 0.0 and q < 1.0):
         return np.nan
-    explained = (d * _mean(e2) * q + rho) / (2.0 * s)
-    return 0.5 * d * math.log1p(-q) + explained - log_cosh
+    return 0.5 * d * math.log1p(-q) + (d * e * q + rho) / (2.0 * s) - log_cosh
+
+
+@kernel("exact", signatures.GAP)
+def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    d = theta.size
+    a, rho = _mean(m2), _square(theta)
+    return _gap_at(d, a, rho, rho / (d * a), a - rho / d, _mean(e2), log_cosh)
 
 
 @kernel("exact", signatures.HESSIAN)
@@ -190,9 +192,10 @@ def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: A
 
 @kernel("exact", signatures.GAP)
 def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
-    theta = np.empty(phi.size)
-    _to_locations(phi, m1, m2, theta)
-    return _gap(theta, m1, m2, e1, e2, log_cosh)
+    d = phi.size
+    a, r = _mean(m2), _share(phi)
+    q = r * r * _square(phi) / d
+    return _gap_at(d, a, q * d * a, q, a * r, _mean(e2), log_cosh)
 
 
 @kernel("exact", signatures.HESSIAN)
