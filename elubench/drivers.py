@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.kernels import loops, ready, reduction
 from elubench.kernels.loops import Data, Work
+from elubench.kernels.tiles import Tiles
 from elubench.models import Algebra, Model, named
 from elubench.samples import ArraySample, Sample, check
 from elubench.samples.base import Floats, PackedSample
@@ -155,7 +156,14 @@ class Task:
         if work.counters[loops.STATUS] == loops.RUNNING and self.max_iter == 0:
             work.counters[loops.STATUS] = loops.MAX_ITER
         work.report[loops.STEP] = math.nan
-        ready(loops.record)(validation, work)
+        self.record(validation)
+
+    def record(self, validation: float) -> None:
+        """Keep the iterate for the trace."""
+        work = self.work
+        ready(loops.record)(
+            validation, work.counters, work.report, work.iterate, work.recorded, work.records
+        )
 
     def passes(self, training: Any, validations: Any) -> Any:
         """Reads of the data handed to the run."""
@@ -179,7 +187,7 @@ def make_ready(task: Task, drive: Any) -> None:
     if drive is not drive_foreign:
         kernels.append(task.algorithm.update)
     if drive is drive_compiled:
-        kernels.append(loops.loop)
+        kernels += [loops.loop, reduction.pass_serial, reduction.pass_parallel]
     for each in kernels:
         ready(each)
 
@@ -222,20 +230,24 @@ def drive_compiled(task: Task) -> tuple[Clock, bool]:
     """The compiled loop, left now and then to read the clock and to hear Ctrl-C."""
     task.begin()
     algebra, work = task.algebra, task.work
-    train, held = (
-        _data(task.train, task.model, task.train.d),
-        _data(task.held, task.model, task.train.d),
+    train, held = _data(task.train, task), _data(task.held, task)
+    door = (_wants_threads(train) or _wants_threads(held)) and (
+        reduction.parallel_region.acquire(blocking=False)
     )
-    tiles = task.train.even_tiles() if task.model.even else task.train.tiles  # type: ignore[attr-defined]
-    alone = reduction.worth_threads(tiles) and reduction.parallel_region.acquire(blocking=False)
-    seconds, chunk = 0.0, 8
+    passes = [
+        reduction.pass_parallel if door and _wants_threads(data) else reduction.pass_serial
+        for data in (train, held)
+    ]
+    # a guess at the cost of an iteration, in seconds; afterwards it is measured
+    cost = 3e-7 + 1e-9 * train.rows * (2 + task.train.d)
+    seconds, chunk = 0.0, max(1, int(_CHUNK_SECONDS / cost))
     clock = [(0, 0.0)]
     try:
         while work.counters[loops.STATUS] == loops.RUNNING:
             before = time.perf_counter()
             loops.loop(
-                algebra.direction, algebra.respond, algebra.gap, algebra.hessian, algebra.error,
-                task.algorithm.update, train, held, task.algorithm.want, alone, chunk,
+                *passes, algebra.direction, algebra.respond, algebra.gap, algebra.hessian,
+                algebra.error, task.algorithm.update, train, held, task.algorithm.want, chunk,
                 task.max_iter, work,
             )  # fmt: skip
             spent = time.perf_counter() - before
@@ -246,7 +258,7 @@ def drive_compiled(task: Task) -> tuple[Clock, bool]:
         work.iterate[:] = work.previous
         return clock, True
     finally:
-        if alone:
+        if door:
             reduction.parallel_region.release()
     return clock, False
 
@@ -309,7 +321,7 @@ def _settle(task: Task) -> None:
     )  # fmt: skip
     place = work.counters[loops.RECORDS]
     if place < len(work.schedule) and work.counters[loops.ITERATIONS] == work.schedule[place]:
-        loops.record(validation, work)
+        task.record(validation)
 
 
 def stack_key(task: Task) -> Any:
@@ -332,14 +344,15 @@ def drive_together(tasks: list[Task]) -> list[Clock]:
     ready(loops.loop_many)
     for task in tasks:
         task.begin()
-    train = _stacked([_data(task.train, first.model, first.train.d) for task in tasks])
-    held = _stacked([_data(task.held, first.model, first.train.d) for task in tasks])
+    train = _stacked([_data(task.train, task) for task in tasks])
+    held = _stacked([_data(task.held, task) for task in tasks])
     works = Work(*(np.stack(arrays) for arrays in zip(*(task.work for task in tasks), strict=True)))
     with reduction.parallel_region:
         before = time.perf_counter()
         loops.loop_many(
-            algebra.direction, algebra.respond, algebra.gap, algebra.hessian, algebra.error,
-            first.algorithm.update, train, held, first.algorithm.want, first.max_iter, works,
+            reduction.pass_serial, algebra.direction, algebra.respond, algebra.gap,
+            algebra.hessian, algebra.error, first.algorithm.update, train, held,
+            first.algorithm.want, first.max_iter, works,
         )  # fmt: skip
         seconds = time.perf_counter() - before
     clocks = []
@@ -371,14 +384,19 @@ def _stacked(parts: list[Data]) -> Data:
     )
 
 
-def _data(sample: Sample | None, model: Model, d: int) -> Data:
+def _data(sample: Sample | None, task: Task) -> Data:
+    """A sample in memory as the compiled loop takes it; no sample is one without rows."""
     if sample is None:
-        none = np.empty((0, 0))
+        d, none = task.train.d, np.empty((0, 0))
         return Data(np.empty((0, d, 1)), none, 0, 1.0, np.zeros(d), np.zeros(d))
     assert isinstance(sample, PackedSample)
-    tiles = sample.even_tiles() if model.even else sample.tiles
+    tiles = sample.even_tiles() if task.model.even else sample.tiles
     moments = sample.moments()
     return Data(tiles.data, tiles.weights, tiles.rows, moments.weight, moments.m1, moments.m2)
+
+
+def _wants_threads(data: Data) -> bool:
+    return reduction.worth_threads(Tiles(data.data, data.weights, data.rows))
 
 
 def _split(sample: Sample, validation: Any, seed: int) -> tuple[Sample, Sample | None]:

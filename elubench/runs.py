@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from elubench.algorithms.base import Algorithm
 from elubench.drivers import Clock, Task, drive_together, driver_for, make_ready, stack_key
-from elubench.kernels import loops, ready
+from elubench.kernels import loops
 from elubench.models import Model
 from elubench.samples import Sample
 from elubench.samples.base import Floats
@@ -174,7 +174,7 @@ def _result(task: Task, clock: Clock, interrupted: bool = False, compiled: float
     work, counters = task.work, task.work.counters
     n_iter = int(counters[loops.ITERATIONS])
     if work.records[counters[loops.RECORDS] - 1, loops.RECORD_T] != n_iter:
-        ready(loops.record)(math.nan, work)
+        task.record(math.nan)
     params = task.locations(work.iterate if task.held is None else work.selected)
     describe = getattr(task.algorithm, "describe", None)
     return Run(

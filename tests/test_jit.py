@@ -306,7 +306,7 @@ import json, sys, threading
 import elubench
 light = "numba" not in sys.modules
 from elubench.kernels import _jit
-import elubench.run, elubench.samples
+import elubench.runs, elubench.samples
 kernels = _jit.known_kernels()
 from numba.np.ufunc import parallel
 compiled = [kernel.py_func.__name__ for kernel in kernels if kernel.overloads]

@@ -14,7 +14,7 @@ from numba import prange, types
 
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.reduction import CURVATURE, LOG_COSH, pass_parallel, pass_serial
+from elubench.kernels.reduction import CURVATURE, LOG_COSH
 from elubench.kernels.tiles import BLOCK_TILES
 
 # Statuses. RUNNING means that the loop was left to be entered again.
@@ -163,47 +163,25 @@ def settle(
     return counters[STATUS]
 
 
-@kernel("exact", types.void(types.float64, _WORK))
-def record(validation: float, work: Any) -> None:
+@kernel("exact", types.void(types.float64, _ints, _vector, _vector, _matrix, _matrix))
+def record(
+    validation: float, counters: Any, report: Any, iterate: Any, recorded: Any, records: Any
+) -> None:
     """Keep the iterate and where the run stands."""
-    place = work.counters[RECORDS]
-    work.recorded[place] = work.iterate
-    work.records[place, RECORD_T] = work.counters[ITERATIONS]
-    work.records[place, RECORD_STEP] = work.report[STEP]
-    work.records[place, RECORD_PASSES] = work.counters[PASSES]
-    work.records[place, RECORD_VALIDATIONS] = work.counters[VALIDATIONS]
-    work.records[place, RECORD_VALIDATION] = validation
-    work.counters[RECORDS] = place + 1
-
-
-@kernel("exact")
-def _validate(
-    gap: Any,
-    m1: Any,
-    m2: Any,
-    held: Any,
-    u: Any,
-    b: Any,
-    threads: bool,
-    partial: Any,
-    work: Any,
-) -> float:
-    """The held-out gap of the iterate, whose direction is u, b."""
-    sums = work.validation_sums
-    scratch = np.empty((reduction.BUFFERS, held.data.shape[2]))
-    if threads and held.rows * (2 + u.shape[1]) >= reduction.PARALLEL_FROM:
-        pass_parallel(
-            held.data, held.weights, held.rows, held.total, u, b, LOG_COSH, scratch, partial, sums
-        )
-    else:
-        pass_serial(
-            held.data, held.weights, held.rows, held.total, u, b, LOG_COSH, scratch, partial, sums
-        )
-    work.counters[VALIDATIONS] += 1
-    return gap(work.iterate, m1, m2, held.m1, held.m2, sums[0, 1 + u.shape[1]])
+    place = counters[RECORDS]
+    for j in range(iterate.size):
+        recorded[place, j] = iterate[j]
+    records[place, RECORD_T] = counters[ITERATIONS]
+    records[place, RECORD_STEP] = report[STEP]
+    records[place, RECORD_PASSES] = counters[PASSES]
+    records[place, RECORD_VALIDATIONS] = counters[VALIDATIONS]
+    records[place, RECORD_VALIDATION] = validation
+    counters[RECORDS] = place + 1
 
 
 _LOOP_ARGUMENTS = (
+    types.FunctionType(reduction.PASS),
+    types.FunctionType(reduction.PASS),
     types.FunctionType(signatures.DIRECTION),
     types.FunctionType(signatures.RESPOND),
     types.FunctionType(signatures.GAP),
@@ -213,7 +191,6 @@ _LOOP_ARGUMENTS = (
     _DATA,
     _DATA,
     types.int64,
-    types.boolean,
     types.int64,
     types.int64,
     _WORK,
@@ -222,6 +199,8 @@ _LOOP_ARGUMENTS = (
 
 @kernel("exact", types.void(*_LOOP_ARGUMENTS))
 def loop(
+    reduce: Any,
+    reduce_held: Any,
     direction: Any,
     respond: Any,
     gap: Any,
@@ -231,12 +210,14 @@ def loop(
     train: Any,
     held: Any,
     want: int,
-    threads: bool,
     passes: int,
     until: int,
     work: Any,
 ) -> None:
-    """Iterate until a status is set, iteration ``until``, or ``passes`` more passes are made."""
+    """Iterate until a status is set, iteration ``until``, or ``passes`` more passes are made.
+
+    ``reduce`` and ``reduce_held`` make the pass over either sample, with threads or without.
+    """
     counters, limits, report = borrow(work.counters), borrow(work.limits), borrow(work.report)
     options, state, truth = borrow(work.options), borrow(work.state), borrow(work.truth)
     iterate, previous = borrow(work.iterate), borrow(work.previous)
@@ -244,25 +225,23 @@ def loop(
     points, em, gradient = borrow(work.points), borrow(work.em), borrow(work.gradient)
     gaps, hessians = borrow(work.gap), borrow(work.hessian)
     u, b, sums = borrow(work.u), borrow(work.b), borrow(work.sums)
+    recorded, records = borrow(work.recorded), borrow(work.records)
     data, weights, rows, total = borrow(train.data), borrow(train.weights), train.rows, train.total
     m1, m2 = borrow(train.m1), borrow(train.m2)
+    held_sums, e1, e2 = borrow(work.validation_sums), borrow(held.m1), borrow(held.m2)
     k, d = u.shape
     own_partial = np.empty((blocks(data), k, sums.shape[1]))
-    own_scratch = np.empty((reduction.BUFFERS, data.shape[2]))
-    partial, scratch = borrow(own_partial), borrow(own_scratch)
-    validating = held.data.shape[0] > 0
-    held_partial = np.empty((blocks(held.data), 1, work.validation_sums.shape[1]))
-    held_u, held_b = np.empty((1, d)), np.empty(1)
-    iterate_u = borrow(held_u)[0]
+    own_scratch = np.empty((reduction.BUFFERS, max(data.shape[2], held.data.shape[2])))
+    own_held = np.empty((blocks(held.data), 1, held_sums.shape[1]))
+    own_u, own_b = np.empty((1, d)), np.empty(1)
+    partial, scratch, held_partial = borrow(own_partial), borrow(own_scratch), borrow(own_held)
+    held_u, held_b = borrow(own_u), borrow(own_b)
     last = counters[PASSES] + passes
     status = counters[STATUS]
     while status == RUNNING and counters[PASSES] < last:
         for i in range(k):
             b[i] = direction(points[i], m1, m2, u[i])
-        if threads:
-            pass_parallel(data, weights, rows, total, u, b, want, scratch, partial, sums)
-        else:
-            pass_serial(data, weights, rows, total, u, b, want, scratch, partial, sums)
+        reduce(data, weights, rows, total, u, b, want, scratch, partial, sums)
         counters[PASSES] += 1
         for i in range(k):
             respond(points[i], m1, m2, sums[i], em[i], gradient[i])
@@ -274,14 +253,16 @@ def loop(
         update(options, state, t, points, em, gradient, gaps, hessians, iterate, report)
         valid, distance, validation = True, np.inf, np.nan
         if report[MOVED] != 0.0:
-            offset = direction(iterate, m1, m2, iterate_u)
-            valid = not np.isnan(offset)
+            held_b[0] = direction(iterate, m1, m2, held_u[0])
+            valid = not np.isnan(held_b[0])
             distance = error(iterate, m1, m2, truth)
-            if validating and valid:
-                held_b[0] = offset
-                validation = _validate(
-                    gap, m1, m2, held, held_u, held_b, threads, held_partial, work
-                )
+            if held.data.shape[0] > 0 and valid:
+                reduce_held(
+                    held.data, held.weights, held.rows, held.total,
+                    held_u, held_b, LOG_COSH, scratch, held_partial, held_sums,
+                )  # fmt: skip
+                counters[VALIDATIONS] += 1
+                validation = gap(iterate, m1, m2, e1, e2, held_sums[0, 1 + d])
         status = settle(
             valid,
             distance,
@@ -296,15 +277,18 @@ def loop(
         )
         place = counters[RECORDS]
         if place < schedule.size and counters[ITERATIONS] == schedule[place]:
-            record(validation, work)
+            record(validation, counters, report, iterate, recorded, records)
     # what was borrowed must live to this line
     own_partial[0, 0, 0] = 0.0
     own_scratch[0, 0] = 0.0
-    held_u[0, 0] = 0.0
+    own_held[:0] = 0.0
+    own_u[0, 0] = 0.0
+    own_b[0] = 0.0
 
 
 @kernel("exact")
 def _one_of_many(
+    reduce: Any,
     direction: Any,
     respond: Any,
     gap: Any,
@@ -346,9 +330,9 @@ def _one_of_many(
         works.recorded[r],
         works.records[r],
     )
-    everything = np.int64(2**62)
     loop(
-        direction, respond, gap, hessian, error, update, one, two, want, False, everything, until, work
+        reduce, reduce, direction, respond, gap, hessian, error, update, one, two, want,
+        np.int64(2**62), until, work,
     )  # fmt: skip
 
 
@@ -366,7 +350,7 @@ def _stacked(signature: Any) -> Any:
 @kernel(
     "parallel",
     types.void(
-        *_LOOP_ARGUMENTS[:6],
+        *_LOOP_ARGUMENTS[1:8],
         _stacked(_DATA),
         _stacked(_DATA),
         types.int64,
@@ -375,6 +359,7 @@ def _stacked(signature: Any) -> Any:
     ),
 )
 def loop_many(
+    reduce: Any,
     direction: Any,
     respond: Any,
     gap: Any,
@@ -390,5 +375,17 @@ def loop_many(
     """Replicates side by side, each in one thread; every array has a leading axis for them."""
     for r in prange(works.counters.shape[0]):
         _one_of_many(
-            direction, respond, gap, hessian, error, update, train, held, want, until, works, r
+            reduce,
+            direction,
+            respond,
+            gap,
+            hessian,
+            error,
+            update,
+            train,
+            held,
+            want,
+            until,
+            works,
+            r,
         )

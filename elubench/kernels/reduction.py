@@ -215,7 +215,8 @@ def combine(partial: Any, total: float, out: Any) -> None:
             out[i, j] = partial[0, i, j] / total
 
 
-_PASS = types.void(
+#: A pass as the loops take it, serial or parallel.
+PASS = types.void(
     types.float64[:, :, ::1],
     types.float64[:, ::1],
     types.int64,
@@ -229,7 +230,7 @@ _PASS = types.void(
 )
 
 
-@kernel("parallel", _PASS)
+@kernel("parallel", PASS)
 def pass_parallel(
     data: Any,
     weights: Any,
@@ -249,7 +250,7 @@ def pass_parallel(
     combine(partial, total, out)
 
 
-@kernel("exact", _PASS)
+@kernel("exact", PASS)
 def pass_serial(
     data: Any,
     weights: Any,
@@ -287,24 +288,12 @@ def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> No
 
 
 @kernel(
-    "parallel",
-    types.void(
-        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
-    ),
-)
-def moments_parallel(data: Any, weights: Any, n: int, partial: Any) -> None:
-    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, 1 + 2 d)."""
-    for block in prange(partial.shape[0]):
-        _moments_block(data, weights, n, block, partial[block, 0])
-
-
-@kernel(
     "exact",
     types.void(
         types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
     ),
 )
-def moments_serial(data: Any, weights: Any, n: int, partial: Any) -> None:
-    """As :func:`moments_parallel`, in the calling thread."""
+def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
+    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, 1 + 2 d)."""
     for block in range(partial.shape[0]):
         _moments_block(data, weights, n, block, partial[block, 0])

@@ -135,15 +135,7 @@ class PackedSample(Sample):
 def _moments_of(tiles: Tiles) -> Moments:
     d = tiles.data.shape[1]
     partial = np.empty((tiles.blocks, 1, 1 + 2 * d))
-    threads = reduction.worth_threads(tiles)
-    arguments = (tiles.data, tiles.weights, tiles.rows, partial)
-    if threads and reduction.parallel_region.acquire(blocking=False):
-        try:
-            ready(reduction.moments_parallel)(*arguments)
-        finally:
-            reduction.parallel_region.release()
-    else:
-        ready(reduction.moments_serial)(*arguments)
+    ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
     out = np.empty((1, 1 + 2 * d))
     ready(reduction.combine)(partial, 1.0, out)
     weight = float(out[0, 0])
