@@ -4,11 +4,14 @@ from elubench import Sample
 
 
 class Elsewhere(Sample):
-    """Passes questions on to a sample and counts them; ``interrupt`` presses Ctrl-C in that read."""
+    """Passes questions on to a sample and counts them.
 
-    def __init__(self, inner, interrupt=None):
+    ``interrupt`` presses Ctrl-C in that read; more reads than ``limit`` are a run without end.
+    """
+
+    def __init__(self, inner, interrupt=None, limit=None):
         self.inner, self.n, self.d = inner, inner.n, inner.d
-        self.reads, self.interrupt = 0, interrupt
+        self.reads, self.interrupt, self.limit = 0, interrupt, limit
 
     def moments(self):
         return self.inner.moments()
@@ -17,6 +20,7 @@ class Elsewhere(Sample):
         self.reads += 1
         if self.reads == self.interrupt:
             raise KeyboardInterrupt
+        assert self.limit is None or self.reads <= self.limit, "the run does not end"
         return self.inner.sums(u, b, want, even=even)
 
 
