@@ -21,6 +21,8 @@ import numba
 import numpy as np
 
 from benchmarks.kernels import add_up, check_pass, direction, library_tanh
+from benchmarks.runs import check_em, iterate, python_overhead
+from elubench import ELU, EM, LatticeSample, Simultaneous, run_many
 from elubench.kernels import reduction
 from elubench.samples import ArraySample, gaussian
 
@@ -259,6 +261,74 @@ def parallel_from(rounds):
     return "speed-up by two threads by n, d=1:\n  " + ", ".join(found)
 
 
+def lattice_runs(scale, rounds):
+    """EM on a lattice: iterations a second of the compiled loop, one thread, best of the rounds."""
+    numba.set_num_threads(1)
+    sample = LatticeSample.gaussian(10**10, 1, seed=1)
+    check_em(sample, "isotropic")
+    count = max(1000, int(1_000_000 * scale))
+    took = min(iterate(sample, "isotropic", EM(), count).seconds for _ in range(rounds)) / count
+    return Line("EM iterations a second, d=1, n=10^10", ">= 2e6", seconds(took), 1 / took)
+
+
+def beside_em(algorithm, d, target, scale, rounds, threads, iterations=10):
+    """An iteration of another algorithm and one of EM, n = 10^6."""
+    sample = ArraySample(gaussian(int(1_000_000 * scale), d, seed=1))
+    check_em(sample, "isotropic")
+    cases = {"other": algorithm, "EM": EM()}
+    took = in_turns(
+        {
+            name: with_threads(threads, lambda a=each: iterate(sample, "isotropic", a, iterations))
+            for name, each in cases.items()
+        },
+        rounds,
+    )
+    return Line(
+        f"{algorithm.name} and EM, d={d}",
+        target,
+        f"{seconds(took['other'] / iterations)}, {seconds(took['EM'] / iterations)}",
+        took["other"] / took["EM"],
+    )
+
+
+def driver_cost(rounds):
+    numba.set_num_threads(1)
+    cost = python_overhead(rounds)
+    return Line("Python driver beyond the pass, us", "<= 30", seconds(cost), cost * 1e6)
+
+
+def growth(d, most, scale):
+    """How iterations to the radius 2 (d/n)^(1/4) grow from n = 10^4 on; not a matter of time."""
+    replicates = max(2, int((16 if d < 4 else 4) * scale))
+    sizes = [10**k for k in range(4, most + 1)]
+    start, em, elu = np.full(d, 0.8 / np.sqrt(d)), [], []
+    for n in sizes:
+        samples = [LatticeSample.gaussian(n, d, seed) for seed in range(replicates)]
+        options = {"radius": 2 * (d / n) ** 0.25, "max_iter": 100_000}
+        for algorithm, out in ((EM(), em), (ELU(0.01, 0.8), elu)):
+            results = run_many(samples, "isotropic", algorithm, start, **options)
+            out.append(statistics.median(result.n_iter for result in results))
+    ln = np.log(sizes)
+    of_em, of_elu = np.polyfit(ln, np.log(em), 1)[0], np.polyfit(ln, elu, 1)[0]
+    reach = f"to 10^{most}"
+    return [
+        Line(f"EM exponent less 0.5, d={d}", "<= 0.02", f"{of_em:.3f}, {reach}", abs(of_em - 0.5)),
+        Line(
+            f"ELU a ln n less 2.24, d={d}", "<= 0.08", f"{of_elu:.3f}, {reach}", abs(of_elu - 2.24)
+        ),
+    ]
+
+
+def measure_runs(scale, rounds, threads):
+    """The lines about runs."""
+    yield lattice_runs(scale, rounds)
+    yield beside_em(ELU(), 4, "<= 1.1", scale, rounds, threads)
+    yield beside_em(Simultaneous(), 16, "<= 1.7", scale, rounds, threads)
+    yield driver_cost(max(1, rounds // 3))
+    for d in (2, 3, 4):
+        yield from growth(d, 9 if scale >= 1 else 6, scale)
+
+
 def measure(scale, rounds, threads):
     """Every line of the table, one at a time."""
     try:
@@ -273,6 +343,7 @@ def measure(scale, rounds, threads):
     if threads > 1:
         yield two_threads(1, scale, rounds)
         yield two_threads(4, scale, rounds)
+    yield from measure_runs(scale, rounds, threads)
     yield from start_up(rounds)
     yield memory(scale)
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from conftest import needs_jit
 
-from benchmarks import kernels, limits
+from benchmarks import kernels, limits, runs
 
 CLASSES = [
     found
-    for _, found in inspect.getmembers(kernels, inspect.isclass)
-    if found.__module__ == kernels.__name__
+    for module in (kernels, runs)
+    for _, found in inspect.getmembers(module, inspect.isclass)
+    if found.__module__ == module.__name__ and hasattr(found, "params")
 ]
 
 
@@ -48,6 +49,15 @@ def test_a_wrong_pass_is_not_timed():
     kernels.check_pass(sample, X, kernels.direction(2))
     with pytest.raises(AssertionError):
         kernels.check_pass(sample, X * 1.001, kernels.direction(2))
+
+
+@needs_jit
+def test_a_wrong_run_is_not_timed(monkeypatch):
+    sample = kernels.ArraySample(np.random.default_rng(0).standard_normal((100, 2)))
+    runs.check_em(sample, "general")
+    monkeypatch.setattr(runs, "EM", runs.ELU)
+    with pytest.raises(AssertionError):
+        runs.check_em(sample, "general")
 
 
 def test_too_many_threads_are_skipped():

@@ -14,6 +14,7 @@ from naive import EPS, mp
 from naive_models import Exact, rounding
 
 from elubench import ArraySample, Diagonal, General, Isotropic, LatticeSample, gaussian
+from elubench.kernels import ready, reduction
 from elubench.models import named
 
 MODELS = [Isotropic(), Diagonal(), General()]
@@ -231,6 +232,76 @@ class TestGap:
         for theta, published in ((0.1, 6.475e-8), (0.5, 3.2497e-3)):
             step = theta - Isotropic().em_step(sample, [theta])[0]
             assert step == pytest.approx(published, rel=2e-4)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@each_model
+class TestNaturalCoordinates:
+    """The same loss as a function of other coordinates: values agree, derivatives are its own."""
+
+    @pytest.fixture
+    def case(self, model, d):
+        X, weights, params = problem(model, scaled(300, 40), d, weighted=True)
+        sample = ArraySample(X, weights)
+        m1, m2 = sample.moments()[1:]
+        natural = np.empty_like(params)
+        ready(model.natural.from_locations)(params, m1, m2, natural)
+        return sample, X, params, natural, m1, m2
+
+    def asked(self, model, case, point):
+        """Gap, gradient, EM step and Hessian at a point in natural coordinates."""
+        sample, _, params, _, m1, m2 = case
+        algebra, d = model.natural.algebra, sample.d
+        u = np.empty((1, d))
+        b = np.array([ready(algebra.direction)(point, m1, m2, u[0])])
+        want = reduction.LOG_COSH | reduction.CURVATURE
+        row = sample.sums(u, b, want, even=model.even)[0]
+        em, gradient = np.empty_like(params), np.empty_like(params)
+        hessian = np.empty((len(params), len(params)))
+        ready(algebra.respond)(point, m1, m2, row, em, gradient)
+        ready(algebra.hessian)(point, m1, m2, row, hessian)
+        gap = ready(algebra.gap)(point, m1, m2, m1, m2, row[1 + d])
+        return gap, gradient, em, hessian
+
+    def test_there_and_back(self, model, d, case):
+        sample, X, params, natural, m1, m2 = case
+        back = np.empty_like(params)
+        ready(model.natural.to_locations)(natural, m1, m2, back)
+        s = model.scale(sample, params)
+        np.testing.assert_allclose(back, params, rtol=0, atol=allowed("em", X, params, s))
+        out = np.empty_like(s)
+        ready(model.natural.algebra.scale)(natural, m1, m2, out)
+        np.testing.assert_allclose(out, s, rtol=0, atol=allowed("scale", X, params, s))
+        truth = model.truth(0.3, d)
+        error = ready(model.natural.algebra.error)(natural, m1, m2, truth)
+        assert error == pytest.approx(model.location_error(params, truth), rel=1e-12)
+
+    def test_loss_and_step_are_the_same(self, model, d, case):
+        sample, X, params, natural, m1, m2 = case
+        gap, _, em, _ = self.asked(model, case, natural)
+        s = model.scale(sample, params)
+        assert abs(gap - model.gap(sample, params)) <= allowed("gap", X, params, s)
+        expected = model.em_step(sample, params)
+        back = np.empty_like(params)
+        ready(model.natural.to_locations)(em, m1, m2, back)
+        bound = 100 * allowed("em", X, params, s)  # two changes of coordinates
+        np.testing.assert_allclose(back, expected, rtol=0, atol=bound)
+
+    def test_derivatives(self, model, d, case):
+        natural = case[3]
+        _, gradient, _, hessian = self.asked(model, case, natural)
+        h = 1e-5  # truncation h^2 = 1e-10, rounding 1e-16 / 1e-5
+        for j, step in enumerate(np.eye(len(natural)) * h):
+            forth, back = (self.asked(model, case, natural + sign * step) for sign in (1, -1))
+            assert (forth[0] - back[0]) / (2 * h) == pytest.approx(gradient[j], abs=1e-8)
+            slope = (forth[1] - back[1]) / (2 * h)
+            np.testing.assert_allclose(slope, hessian[j], rtol=0, atol=1e-7)
+
+    def test_every_point_has_a_positive_scale(self, model, d, case):
+        m1, m2 = case[4:]
+        far, out = np.resize([-50.0, 50.0], model.n_params(d)), np.empty(model.n_scales(d))
+        ready(model.natural.algebra.scale)(far, m1, m2, out)
+        assert (out > 0).all()
 
 
 class TestModelsAgainstEachOther:

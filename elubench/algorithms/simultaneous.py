@@ -19,7 +19,6 @@ from elubench.algorithms.base import Algorithm
 from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
 from elubench.algorithms.em import EM
 from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import LOG_COSH
 from elubench.models.base import Model
 from elubench.samples import check
 from elubench.samples.base import Floats
@@ -65,8 +64,9 @@ def _update(
             state[_CONTRACTION] = size / state[_LAST_STEP]
             state[_GEOMETRIC] = 1.0 if asked * (1.0 - state[_CONTRACTION]) > options[2] else 0.0
     state[_LAST_STEP] = size
-    if not np.isfinite(gap[1]):
-        state[_ALIVE] = 0.0
+    for j in range(iterate.size):
+        if not np.isfinite(gradient[1, j]):  # asking for losses would cost a third of the pass
+            state[_ALIVE] = 0.0
     if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
         iterate[:] = points[0]
         report[0] = 1.0
@@ -103,7 +103,6 @@ class Simultaneous(Algorithm):
     evidence: float = 5.0
     update = staticmethod(_update)
     points = 2
-    want = LOG_COSH
 
     def __post_init__(self) -> None:
         if not isinstance(self.first, EM) or not isinstance(self.second, ELU):
