@@ -1,0 +1,40 @@
+"""The README's examples run, and what it names exists."""
+
+import re
+
+import pytest
+from conftest import ROOT, needs_jit, python
+
+import elubench
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@needs_jit
+@pytest.mark.parametrize("place", range(len(re.findall(r"```python\n", TEXT))))
+def test_python_examples_run(place):
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert python(f"import elubench as eb\n{blocks[place]}\nprint(0)") == 0
+
+
+def test_names_in_tables_exist():
+    for cell in re.findall(r"^\| `([^|]*)` \|", TEXT, re.MULTILINE):
+        for name in re.findall(r"\b[A-Z][A-Za-z]+\b", cell.split("(")[0]):
+            assert hasattr(elubench, name), name
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.findall(r"^make ([a-z]+)|`make ([a-z]+)`", TEXT, re.MULTILINE)
+    assert {"".join(pair) for pair in named} <= targets
+
+
+def test_files_it_shows_and_links_exist():
+    for path in re.findall(r"\]\(([^)#:]+)\)", TEXT):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_tree_is_the_tree():
+    block = TEXT.split("```\nelubench/\n")[1].split("```")[0]
+    for name in re.findall(r"\b[a-z_]+\.py\b|\b[a-z]+/", block):
+        assert (ROOT / "elubench" / name).exists() or (ROOT / name).exists(), name
