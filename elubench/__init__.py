@@ -32,6 +32,7 @@ _HOMES = {
     "elubench.drivers": ("StationaryStartWarning",),
     "elubench.runs": ("Run", "run", "run_many"),
     "elubench.kernels": ("kernel", "warmup"),
+    "elubench.studies": ("load_results", "load_traces", "run_study"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("lemmas", "population", "theory")
@@ -68,6 +69,9 @@ if TYPE_CHECKING:
     from elubench.samples import LatticeSample as LatticeSample
     from elubench.samples import Sample as Sample
     from elubench.samples import gaussian as gaussian
+    from elubench.studies import load_results as load_results
+    from elubench.studies import load_traces as load_traces
+    from elubench.studies import run_study as run_study
     from elubench.theory import radius as radius
 
 __all__ = sorted([*_HOME, *_MODULES])

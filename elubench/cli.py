@@ -59,6 +59,61 @@ def _info(parser: argparse.ArgumentParser) -> Runner:
     return run
 
 
+@command("study", "show, run or resume a grid of runs")
+def _study(parser: argparse.ArgumentParser) -> Runner:
+    actions = parser.add_subparsers(metavar="ACTION", title="actions", dest="action", required=True)
+    show = actions.add_parser("show", help="print a study, its size and what it will cost")
+    show.add_argument("spec", metavar="PRESET|SPEC", help="a preset's name or a TOML file")
+    start = actions.add_parser(
+        "run", help="run a study, or what is left of it", description="Run or resume a study."
+    )
+    start.add_argument("spec", metavar="PRESET|SPEC", help="a preset's name or a TOML file")
+    start.add_argument("--out", metavar="DIR", required=True, help="the study's folder")
+    start.add_argument("--engine", choices=("local", "dask"), default="local")
+    start.add_argument("--workers", metavar="N", type=int, help="processes of the engine dask")
+    start.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is running")
+    start.add_argument("--retry-failed", action="store_true", help="run failed tasks again")
+    status = actions.add_parser("status", help="count what is done, failed and left")
+    status.add_argument("out", metavar="DIR", help="the study's folder")
+
+    def run(options: argparse.Namespace) -> int:
+        from elubench import console, studies
+
+        if options.action == "show":
+            print(console.described(options.spec), end="")
+            return 0
+        if options.action == "status":
+            with console.plain_warnings():
+                print(console.summary(studies.study_progress(options.out)))
+            return 0
+        bar = console.Bar()
+        try:
+            with console.plain_warnings(bar):
+                ended = studies.run_study(
+                    options.spec,
+                    options.out,
+                    options.engine,
+                    workers=options.workers,
+                    scheduler=options.scheduler,
+                    retry_failed=options.retry_failed,
+                    progress=bar,
+                )
+        except KeyboardInterrupt:
+            bar.close()
+            print(
+                "elubench: interrupted; what was finished is kept, "
+                "and the same command goes on from there",
+                file=sys.stderr,
+            )
+            return INTERRUPTED
+        finally:
+            bar.close()
+        print(console.summary(ended))
+        return 1 if ended.failed else 0
+
+    return run
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in one line, under one name."""
 

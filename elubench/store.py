@@ -1,0 +1,325 @@
+"""A study's folder: what is there and reads back whole is done.
+
+    study.json         the study in canonical form, its hash, and how it is cut into tasks
+    study.toml         the study as it was written, for readers
+    shards/NAME.parquet    rows of one task
+    traces/NAME.parquet    traces of one task, written before its shard
+    results.parquet    the rows of all shards seen so far, in one file that loads quickly
+    set-aside/         files that were found damaged or strange
+
+Every file is written to a temporary name in its own folder, flushed to the disk and renamed, so a file
+is there as a whole or not at all, whatever is killed when. There are no locks: two processes may work
+in one folder; at worst they compute the same task, with the same rows, twice. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import uuid
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FORMAT = 1
+_TEMPORARY = ".tmp-"
+_ABANDONED_SECONDS = 600.0  # a temporary file older than this has no writer any more
+_READERS = 4
+
+
+class StoreError(ValueError):
+    """A folder that does not fit what is asked of it."""
+
+
+class StoreWarning(UserWarning):
+    """Something in a study's folder was not as it should be, and was dealt with."""
+
+
+def parquet(table: pa.Table, **labels: str) -> bytes:
+    """A table as a Parquet file that names what it is and can tell when it is damaged."""
+    known = {f"elubench_{key}": value for key, value in labels.items()}
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    out = io.BytesIO()
+    pq.write_table(
+        table.replace_schema_metadata(known),
+        out,
+        compression="snappy",  # zstd reads three times slower when files are small
+        use_dictionary=texts,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+    return out.getvalue()
+
+
+def _read(path: Path, schema: pa.Schema, **labels: str) -> pa.Table:
+    """A table from a file written by :func:`parquet`; ValueError where it is not that file."""
+    try:
+        content = path.read_bytes()
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        table = file.read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"cannot be read ({_first_line(error)})") from None
+    found = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    for key, value in labels.items():
+        if found.get(f"elubench_{key}") != value:
+            raise ValueError(f"is not of this study ({key} differs)")
+    plain = table.replace_schema_metadata(None)
+    if not plain.schema.equals(schema):
+        raise ValueError("has other columns than this version of elubench writes")
+    return plain
+
+
+class Store:
+    """A study's folder, opened for a study with the given hash."""
+
+    def __init__(self, folder: Path, hash: str, schema: pa.Schema, trace_schema: pa.Schema):
+        self.folder = folder
+        self.hash = hash
+        self._schema = schema
+        self._trace_schema = trace_schema
+
+    # The study itself.
+
+    @staticmethod
+    def description(folder: Path) -> dict[str, Any] | None:
+        """What study.json says, or None where there is no study."""
+        path = folder / "study.json"
+        try:
+            text = path.read_text("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            found = json.loads(text)
+            if found["format"] != FORMAT:
+                raise StoreError(
+                    f"{path} is of format {found['format']}; this version of elubench reads {FORMAT}"
+                )
+            {key: found[key] for key in ("hash", "spec", "bounds", "name", "elubench")}
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(f"{path} is not the description of a study") from None
+        return dict(found)
+
+    @staticmethod
+    def create(folder: Path, description: dict[str, Any], text: str | None) -> None:
+        """Make the folder and its study.json; where another process was faster, its file stays."""
+        if folder.exists() and not folder.is_dir():
+            raise StoreError(f"{folder} is a file; a study needs a folder")
+        if folder.is_dir() and any(
+            not name.startswith((_TEMPORARY, "study.")) for name in os.listdir(folder)
+        ):
+            raise StoreError(f"{folder} has files in it but no study; choose an empty folder")
+        with _disk(folder):
+            for part in ("shards", "traces"):
+                (folder / part).mkdir(parents=True, exist_ok=True)
+            if text is not None:
+                _write(folder / "study.toml", text.encode())
+            content = json.dumps({"format": FORMAT, **description}, indent=1).encode()
+            _write(folder / "study.json", content, keep=True)
+
+    # Shards.
+
+    def _path(self, task: str, part: str = "shards") -> Path:
+        return self.folder / part / f"{task}.parquet"
+
+    def has(self, task: str) -> bool:
+        """Whether the task's shard is there (as a whole: shards are renamed into place)."""
+        return self._path(task).exists()
+
+    def put(self, task: str, rows: bytes, traces: bytes | None) -> None:
+        """Keep what a task made."""
+        with _disk(self.folder):
+            if traces is not None:
+                _write(self._path(task, "traces"), traces)
+            _write(self._path(task), rows)
+
+    def pack(
+        self, task: str, rows: pa.Table, traces: pa.Table | None
+    ) -> tuple[bytes, bytes | None]:
+        """A task's tables as files; see :func:`packed`."""
+        return packed(self.hash, task, rows, traces)
+
+    def check(self, expected: dict[str, int]) -> tuple[pa.Table, set[str]]:
+        """Read every shard; return the rows and the tasks that are done.
+
+        ``expected`` has the number of rows of every task. What cannot be read, or is not of this
+        study, is set aside with a warning, to be computed again.
+        """
+        self._sweep()
+        kept, table = self._consolidated()
+        present = self._present()
+        if any(present.get(task) != state for task, state in kept.items()):
+            kept, table = {}, self._schema.empty_table()  # a shard changed or went: read all anew
+        fresh = sorted(task for task in present if task not in kept)
+        tables, done = [table], set(kept)
+        for task, found in self._tables(fresh, expected):
+            if found is not None:
+                tables.append(found)
+                done.add(task)
+        rows = pa.concat_tables(tables)
+        if fresh and len(done) > len(kept):
+            self._consolidate(rows, {task: present[task] for task in done})
+        return rows, done
+
+    def _tables(
+        self, tasks: list[str], expected: dict[str, int]
+    ) -> Iterator[tuple[str, pa.Table | None]]:
+        def read(task: str) -> pa.Table | str | None:
+            if task not in expected:
+                return "is not a task of this study"
+            try:
+                table = _read(self._path(task), self._schema, study=self.hash, task=task)
+            except FileNotFoundError:
+                return None
+            except ValueError as error:
+                return str(error)
+            if len(table) != expected[task]:
+                return f"has {len(table)} rows where {expected[task]} belong"
+            return table
+
+        with ThreadPoolExecutor(_READERS) as pool:
+            for task, found in zip(tasks, pool.map(read, tasks), strict=True):
+                if isinstance(found, str):
+                    self._set_aside(self._path(task), found)
+                    found = None
+                yield task, found
+
+    def _present(self) -> dict[str, list[int]]:
+        """Shards by task, each with what changes when the file does."""
+        found = {}
+        with suppress(FileNotFoundError), os.scandir(self.folder / "shards") as entries:
+            for entry in entries:
+                if entry.name.startswith(_TEMPORARY):
+                    continue
+                if not entry.name.endswith(".parquet") or not entry.is_file():
+                    self._set_aside(Path(entry.path), "is not a shard")
+                    continue
+                with suppress(FileNotFoundError):
+                    state = entry.stat()
+                    task = entry.name.removesuffix(".parquet")
+                    found[task] = [state.st_size, state.st_mtime_ns]
+        return found
+
+    def traces(self, tasks: Iterable[str]) -> pa.Table:
+        """The traces of these tasks."""
+        tables = [self._trace_schema.empty_table()]
+        for task in sorted(tasks):
+            path = self._path(task, "traces")
+            try:
+                tables.append(_read(path, self._trace_schema, study=self.hash, task=task))
+            except FileNotFoundError:
+                continue
+            except ValueError as error:
+                warnings.warn(f"{path} {error}; left out", StoreWarning, stacklevel=2)
+        return pa.concat_tables(tables)
+
+    def remove(self, tasks: Iterable[str]) -> None:
+        """Forget what these tasks made, so that they are computed again."""
+        for task in tasks:
+            self._path(task).unlink(missing_ok=True)
+
+    # The one file that loads quickly. It is a copy: losing it costs a slower load and nothing else.
+
+    def _consolidated(self) -> tuple[dict[str, list[int]], pa.Table]:
+        nothing: tuple[dict[str, list[int]], pa.Table] = ({}, self._schema.empty_table())
+        path = self.folder / "results.parquet"
+        try:
+            table = _read(path, self._schema, study=self.hash)
+            labels = pq.ParquetFile(path).schema_arrow.metadata
+            return dict(json.loads(labels[b"elubench_shards"])), table
+        except (ValueError, KeyError, TypeError, OSError):
+            return nothing
+
+    def _consolidate(self, rows: pa.Table, shards: dict[str, list[int]]) -> None:
+        content = parquet(rows, study=self.hash, shards=json.dumps(shards))
+        with suppress(OSError):
+            _write(self.folder / "results.parquet", content)
+
+    # Housekeeping.
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        place = self.folder / "set-aside"
+        with suppress(FileNotFoundError):  # another process was faster
+            place.mkdir(exist_ok=True)
+            target = place / f"{path.name}.{uuid.uuid4().hex[:8]}"
+            path.rename(target)
+            warnings.warn(f"{path} {why}; it was moved to {target}", StoreWarning, stacklevel=2)
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left half written."""
+        for part in (self.folder, self.folder / "shards", self.folder / "traces"):
+            with suppress(FileNotFoundError), os.scandir(part) as entries:
+                for entry in entries:
+                    if entry.name.startswith(_TEMPORARY):
+                        with suppress(OSError):
+                            if time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
+                                os.unlink(entry.path)
+
+
+def packed(
+    hash: str, task: str, rows: pa.Table, traces: pa.Table | None
+) -> tuple[bytes, bytes | None]:
+    """A task's tables as the contents of its files."""
+    labels = {"study": hash, "task": task}
+    return parquet(rows, **labels), None if traces is None else parquet(traces, **labels)
+
+
+def _write(path: Path, content: bytes, keep: bool = False) -> None:
+    """Put a whole file in place, atomically; with ``keep`` only where there is none."""
+    temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if keep:
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                return
+            except OSError:  # a file system without links
+                os.replace(temporary, path)
+        else:
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the rename itself survive a loss of power, where the system allows it."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(
+            error.errno,
+            f"cannot write to the study's folder ({reason}). What was finished is safe; "
+            "make room, and run the same command again to go on",
+            str(folder),
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0][:120]
