@@ -31,6 +31,7 @@ _HOMES = {
     "elubench.theory": ("radius",),
     "elubench.drivers": ("StationaryStartWarning",),
     "elubench.runs": ("Run", "run", "run_many"),
+    "elubench.fits": ("Fit", "fit"),
     "elubench.kernels": ("kernel", "warmup"),
     "elubench.studies": ("load_results", "load_traces", "run_study"),
 }
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from elubench.algorithms import Simultaneous as Simultaneous
     from elubench.algorithms import step_size_conditions as step_size_conditions
     from elubench.drivers import StationaryStartWarning as StationaryStartWarning
+    from elubench.fits import Fit as Fit
+    from elubench.fits import fit as fit
     from elubench.kernels import kernel as kernel
     from elubench.kernels import warmup as warmup
     from elubench.models import Diagonal as Diagonal
