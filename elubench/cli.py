@@ -114,6 +114,77 @@ def _study(parser: argparse.ArgumentParser) -> Runner:
     return run
 
 
+@command("fit", "fit two Gaussians to data and say in which regime they are")
+def _fit(parser: argparse.ArgumentParser) -> Runner:
+    parser.add_argument("data", metavar="DATA", help=".csv, .tsv, .npy or .parquet")
+    parser.add_argument(
+        "--model", default="isotropic", help="isotropic (default), diagonal or general"
+    )
+    parser.add_argument(
+        "--algorithm",
+        default="auto",
+        metavar="NAME",
+        help="auto (default), newton-anderson, lbfgs, newton, squarem, anderson, em, elu, "
+        "centred-elu, simultaneous, gradient-descent, normalized-gd or polyak",
+    )
+    parser.add_argument(
+        "--validation",
+        type=float,
+        default=0.1,
+        metavar="SHARE",
+        help="rows held out by elu, centred-elu and simultaneous (default 0.1)",
+    )
+    parser.add_argument(
+        "--starts", type=int, default=1, metavar="M", help="the data's own and M - 1 random ones"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="of rows and starts")
+    parser.add_argument(
+        "--max-iter", type=int, default=10_000, metavar="T", help="iterations of each run"
+    )
+    parser.add_argument("--columns", metavar="A,B", help="names of the columns to fit")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--plot", metavar="FILE", help="save a figure: .png, .svg or .pdf")
+
+    def run(options: argparse.Namespace) -> int:
+        import json
+
+        from elubench.fits import check_algorithm, fit
+        from elubench.models import named
+        from elubench.samples import ArraySample
+        from elubench.tables import read_table
+
+        named(options.model)
+        check_algorithm(options.algorithm)
+        if options.plot is not None:
+            from elubench.report.fit_figure import save_fit_figure, suffix_of
+
+            suffix_of(options.plot)
+        columns = None if options.columns is None else options.columns.split(",")
+        table = read_table(options.data, columns)
+        try:
+            sample = ArraySample(table.values)
+            result = fit(
+                sample,
+                options.model,
+                options.algorithm,
+                validation=options.validation,
+                seed=options.seed,
+                starts=options.starts,
+                max_iter=options.max_iter,
+            )
+        except ValueError as error:
+            raise CommandError(f"{options.data}: {error}") from error
+        if options.json:
+            print(json.dumps({"columns": table.names, **result.as_dict()}, indent=2))
+        else:
+            print(result.summary())
+        if options.plot is not None:
+            save_fit_figure(result, sample, options.plot, table.names[0])
+        return 0
+
+    return run
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in one line, under one name."""
 

@@ -56,7 +56,7 @@ from elubench.kernels import ready, reduction
 from elubench.models import Diagonal, General, Isotropic, Model, named
 from elubench.runs import Run, run
 from elubench.samples import ArraySample, Sample, check
-from elubench.samples.base import Floats
+from elubench.samples.base import Floats, PackedSample
 
 #: Names that ``fit`` and the command line take, beside "auto".
 ALGORITHMS: dict[str, type[Algorithm]] = {
@@ -127,7 +127,8 @@ class Fit:
     positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
     ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is of all rows, and ``gain`` what it
     is above that of the model's one Gaussian. ``passes`` counts reads of the data, those for
-    the start and the evidence included; ``seconds`` is the whole call.
+    the start and the evidence included; ``seconds`` is for all of these, once the data are packed and
+    the kernels loaded.
     """
 
     location: Floats
@@ -154,6 +155,7 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as values that JSON can hold."""
+        evidence = {name: _plain(value) for name, value in self.evidence._asdict().items()}
         return {
             "model": self.model.name,
             "algorithm": self.algorithm.name,
@@ -161,11 +163,11 @@ class Fit:
             "d": self.d,
             "location": self.location.tolist(),
             "scale": self.scale.tolist(),
-            "log_likelihood": self.log_likelihood,
-            "gain": self.gain,
+            "log_likelihood": _plain(self.log_likelihood),
+            "gain": _plain(self.gain),
             "status": self.status,
             "regime": self.regime,
-            "evidence": self.evidence._asdict(),
+            "evidence": evidence,
             "advice": self.advice(),
             "notes": list(self.notes),
             "iterations": self.run.n_iter,
@@ -210,8 +212,8 @@ class Fit:
             ("data", f"n = {self.n:,}, d = {self.d}"),
             (
                 "algorithm",
-                f"{self.algorithm.name}: {self.status} after {self.passes:.4g} passes over the data, "
-                f"{self.seconds:.3g} s",
+                f"{self.algorithm.name}: {self.status}, {self.passes:.4g} passes over the data, "
+                f"{self.seconds:.2g} s",
             ),
         ]
         if self.location.ndim == 2:
@@ -272,11 +274,8 @@ def fit(
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
     max_iter : budget of iterations of each run.
     """
-    begun = time.perf_counter()
     model = named(model)
-    if not isinstance(algorithm, Algorithm) and algorithm not in ("auto", *ALGORITHMS):
-        names = ", ".join(["auto", *ALGORITHMS])
-        raise ValueError(f"algorithm must be an Algorithm or one of {names}; got {algorithm!r}")
+    check_algorithm(algorithm)
     starts = check.integer(starts, "starts", 1)
     seed = check.integer(seed, "seed", 0)
     max_iter = check.integer(max_iter, "max_iter", 1)
@@ -304,6 +303,8 @@ def fit(
         model.check_sample(train)
     tol = None if isinstance(chosen, ELU | Simultaneous) else _tolerance(train)
 
+    _load(model, sample)
+    begun = time.perf_counter()
     first, reads = _start(model, train)
     passes = float(reads)
     rng = np.random.default_rng(seed)
@@ -313,9 +314,12 @@ def fit(
             train, model, chosen, begin, max_iter=max_iter, tol=tol, validation=held, metrics=False
         )
         passes += one.passes
+        begun += one.compile_seconds
         runs.append(one)
+        if one.status == "interrupted":
+            break
     best = runs[0]
-    if starts > 1:
+    if len(runs) > 1:
         gaps = model.gaps(train, np.stack([one.params for one in runs]))
         passes += 1
         best = runs[int(np.nanargmin(gaps))]
@@ -383,6 +387,15 @@ def regime(evidence: Evidence) -> str:
 # Which algorithm
 
 
+def check_algorithm(algorithm: Algorithm | str) -> None:
+    """Refuse what is neither an algorithm nor the name of one."""
+    known = ("auto", *ALGORITHMS)
+    if not isinstance(algorithm, Algorithm) and algorithm not in known:
+        raise ValueError(
+            f"algorithm must be an Algorithm or one of {', '.join(known)}; got {algorithm!r}"
+        )
+
+
 def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
@@ -397,6 +410,22 @@ def _tolerance(sample: Sample) -> float:
     moments = sample.moments()
     spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
     return float(_SMALL * moments.weight**-0.875 * spread)
+
+
+def _load(model: Model, sample: Sample) -> None:
+    """Compile what is needed beside the run itself, or load it from the cache."""
+    kernels = list(model.algebra)
+    if model.natural is not None:
+        kernels += [
+            *model.natural.algebra,
+            model.natural.from_locations,
+            model.natural.to_locations,
+        ]
+    if isinstance(sample, PackedSample):
+        threads = reduction.worth_threads(sample.tiles)
+        kernels.append(reduction.pass_parallel if threads else reduction.pass_serial)
+    for each in kernels:
+        ready(each)
 
 
 # Where to start
@@ -617,6 +646,11 @@ def _ordered(model: Model, params: Floats, d: int) -> Floats:
     pair = params.reshape(2, d)
     at = int(np.argmax(np.abs(pair[1] - pair[0])))
     return (pair if pair[0, at] <= pair[1, at] else pair[::-1]) + 0.0
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no number for is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _iterations(contraction: float) -> str:

@@ -1,0 +1,178 @@
+"""The figure of a fit: the data, two components and one Gaussian along the fitted direction.
+
+At d >= 2 the rows are projected on the direction that tells the two components apart best,
+u = S^(-1) (theta_2 - theta_1), where the fitted mixture is one-dimensional again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import seaborn as sns
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from elubench.fits import Fit
+from elubench.samples import ArraySample, LatticeSample, Sample
+from elubench.samples.base import Floats
+
+#: File types that a figure can be saved as.
+SUFFIXES = (".pdf", ".png", ".svg")
+
+_MOST_BINS = 120
+_FEW = 1000  # distinct values up to which bins are made to fit the spacing of the data
+_POINTS = 600  # on each curve
+
+
+def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
+    """Draw a fit over its data.
+
+    Parameters
+    ----------
+    fit : what ``elubench.fit`` returned.
+    data : the (n, d) array-like or the Sample in memory that was fitted.
+    name : what the axis is called at d = 1; by default x.
+    """
+    sample = data if isinstance(data, Sample) else ArraySample(data)
+    if sample.d != fit.d:
+        raise ValueError(f"data must have d={fit.d} coordinates like the fit, got {sample.d}")
+    along, weights = _projected(fit, sample)
+    centres, variance, one_centre, one_variance = _curves(fit, sample)
+
+    colours = sns.color_palette("colorblind")
+    data_colour, mixture, first, second, single = (colours[k] for k in (7, 0, 1, 2, 4))
+    with sns.axes_style("ticks"), sns.plotting_context("notebook", font_scale=0.85):
+        figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+    edges = _edges(along, weights, math.sqrt(variance))
+    heights, _ = np.histogram(along, bins=edges, weights=weights, density=True)
+    axes.stairs(heights, edges, fill=True, color=data_colour, alpha=0.35, label="data")
+    low, high = _range(edges, centres, math.sqrt(variance))
+    x = np.linspace(low, high, _POINTS)
+    parts = [0.5 * _density(x, centre, variance) for centre in centres]
+    one = _density(x, one_centre, one_variance)
+    axes.plot(x, one, color=single, linestyle=":", linewidth=2.0, label="one Gaussian")
+    # the sum is wide and pale, so that a component that is all of it still shows
+    both = parts[0] + parts[1]
+    axes.plot(x, both, color=mixture, alpha=0.55, linewidth=4.0, label="two Gaussians")
+    axes.plot(x, parts[0], color=first, linestyle="--", linewidth=1.6, label="component 1")
+    axes.plot(x, parts[1], color=second, linestyle="-.", linewidth=1.6, label="component 2")
+
+    axes.set_title(f"{fit.model.name} model, n = {fit.n:,}, d = {fit.d}: {fit.regime}")
+    axes.set_xlabel((name or "x") if fit.d == 1 else "projection on the fitted direction")
+    axes.set_ylabel("density")
+    axes.set_xlim(low, high)
+    axes.set_ylim(0.0, 1.08 * float(max(heights.max(), one.max(), both.max())))
+    figure.legend(
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        handlelength=2.4,
+        columnspacing=1.2,
+        fontsize="small",
+    )
+    sns.despine(ax=axes)
+    return figure
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The file type of a figure, refused unless it is one of ``SUFFIXES``."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(
+            f"{path}: a figure is saved as one of {known}, not as {suffix or 'nothing'}"
+        )
+    return suffix
+
+
+def save_fit_figure(
+    fit: Fit, data: Any, path: str | os.PathLike[str], name: str | None = None
+) -> None:
+    """Write :func:`fit_figure` to a file; its suffix says how."""
+    suffix = suffix_of(path)
+    fit_figure(fit, data, name).savefig(path, format=suffix[1:], dpi=160)
+
+
+def _direction(fit: Fit) -> Floats:
+    """The unit vector along S^(-1) (theta_2 - theta_1); the first axis where they coincide."""
+    one, two = fit.locations
+    u = (two - one) / fit.scale
+    length = float(np.linalg.norm(u))
+    return u / length if length > 0.0 else np.eye(fit.d)[0]
+
+
+def _projected(fit: Fit, sample: Sample) -> tuple[Floats, Floats | None]:
+    """The rows along the direction, and their weights."""
+    weights: Floats | None
+    if isinstance(sample, LatticeSample):
+        rows, weights = sample.nodes, sample.counts
+    elif isinstance(sample, ArraySample):
+        rows, weights = sample.rows(), sample.row_weights()
+    else:
+        raise TypeError(f"data must be rows in memory, got {type(sample).__name__}")
+    return (rows[:, 0] if fit.d == 1 else rows @ _direction(fit)), weights
+
+
+def _curves(fit: Fit, sample: Sample) -> tuple[list[float], float, float, float]:
+    """Centres and variance of the two components, then of one Gaussian, along the direction."""
+    v = np.ones(1) if fit.d == 1 else _direction(fit)
+    centres = [float(location @ v) for location in fit.locations]
+    variance = float(np.sum(v**2 * fit.scale))
+    m = sample.moments()
+    if fit.model.even:
+        by_coordinate = m.m2 if fit.model.n_scales(fit.d) == fit.d else np.mean(m.m2)
+        return centres, variance, 0.0, float(np.sum(v**2 * by_coordinate))
+    spread = float(np.mean(m.m2 - m.m1**2))
+    return centres, variance, float(m.m1 @ v), spread
+
+
+def _edges(values: Floats, weights: Floats | None, sigma: float) -> Floats:
+    """Edges of bins of equal width: Scott's rule for one component, a multiple of the data's spacing.
+
+    Data recorded on a grid, such as whole minutes, would otherwise be drawn as a comb.
+    """
+    if weights is not None:
+        values = values[weights > 0]
+    low, high = float(values.min()), float(values.max())
+    count = len(values) if weights is None else float(weights.sum())
+    width = 3.49 * sigma * (0.5 * count) ** (-1.0 / 3.0)
+    width = min(max(width, (high - low) / _MOST_BINS), (high - low) / 5.0)
+    spacing = _spacing(values)
+    if spacing > 0.0:
+        width = spacing * max(1.0, math.ceil(width / spacing - 1e-9))
+        low -= 0.5 * spacing
+    bins = max(1, math.ceil((high - low) / width + 1e-9))
+    return np.asarray(low + width * np.arange(bins + 1), dtype=np.float64)
+
+
+def _spacing(values: Floats) -> float:
+    """The step of the grid on which all values lie, or 0."""
+    distinct = np.unique(values)
+    if not 2 <= len(distinct) <= _FEW:
+        return 0.0
+    gaps = np.diff(distinct)
+    step = float(gaps.min())
+    multiples = gaps / step
+    on_grid = bool((np.abs(multiples - np.rint(multiples)) < 1e-3).all())
+    return step if on_grid else 0.0
+
+
+def _range(edges: Floats, centres: list[float], sigma: float) -> tuple[float, float]:
+    """What is shown: the data, and both components to two scales."""
+    low = min(float(edges[0]), min(centres) - 2.0 * sigma)
+    high = max(float(edges[-1]), max(centres) + 2.0 * sigma)
+    margin = 0.03 * (high - low)
+    return low - margin, high + margin
+
+
+def _density(x: Floats, centre: float, variance: float) -> Floats:
+    density: Floats = np.exp(-0.5 * (x - centre) ** 2 / variance) / math.sqrt(
+        2.0 * math.pi * variance
+    )
+    return density
