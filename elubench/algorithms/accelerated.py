@@ -192,8 +192,9 @@ def _anderson(
     at += depth * p
     changes = state[at : at + depth * p].reshape(depth, p)
     report[0], report[1], report[2] = np.nan, 0.0, 0.0
-    if state[_PHASE] != 0.0 and not (gap[0] <= state[_BASE]):
-        # the trial was worse: the EM step from the iterate is always good
+    if state[_PHASE] == 1.0 and not (gap[0] <= state[_BASE]):
+        # the trial was worse: the EM step from the iterate is good, whatever rounding says of it
+        state[_PHASE] = 2.0
         for j in range(p):
             points[0, j] = iterate[j] + residual[j]
         state[_COUNT] = 0.0
