@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from elubench import specs, tasks
 from elubench.specs import Spec
+from elubench.store import StoreWarning
 from elubench.studies import Progress
 
 _QUIET_SECONDS = 30.0  # between lines where there is no terminal
@@ -164,5 +165,6 @@ def plain_warnings(bar: Bar | None = None) -> Iterator[None]:
         print(f"elubench: warning: {message}", file=sys.stderr)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", StoreWarning)
         warnings.showwarning = show
         yield

@@ -25,6 +25,7 @@ from elubench.tasks import Task, perform
 
 ENGINES = ("local", "dask")
 _RETRIES = 3
+_PATIENCE = 30.0  # seconds until a scheduler must have answered
 _QUEUED_PER_WORKER = 8
 
 
@@ -80,7 +81,7 @@ def dask(
     lost: list[str] = []
     with _client(distributed, workers, scheduler) as client:
         waiting = iter(tasks)
-        running = distributed.as_completed()
+        running = distributed.as_completed(loop=client.loop)
         asked: dict[str, Task] = {}
 
         def ask() -> bool:
@@ -131,7 +132,7 @@ def _distributed() -> Any:
 def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Iterator[Any]:
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout=30, set_as_default=False)
+            client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         with client:
@@ -144,7 +145,7 @@ def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Ite
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
             env=one,
         ) as cluster,

@@ -161,7 +161,7 @@ def load(spec: Spec | Mapping[str, Any] | str | Path) -> Spec:
 def parse(text: str, title: str = "study") -> Spec:
     """A study from the text of a TOML file; ``title`` stands for the file in messages."""
     try:
-        values = tomllib.loads(text)
+        values = tomllib.loads(text + "\n")  # an error in the last line has a line number, too
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{title}: {error}") from None
     return _Reader(title, key_lines(text)).study(values)

@@ -116,8 +116,9 @@ class Store:
         """Make the folder and its study.json; where another process was faster, its file stays."""
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder} is a file; a study needs a folder")
+        ours = {"shards", "traces", "study.toml", "study.json"}  # of a process that is as far as we
         if folder.is_dir() and any(
-            not name.startswith((_TEMPORARY, "study.")) for name in os.listdir(folder)
+            not name.startswith(_TEMPORARY) and name not in ours for name in os.listdir(folder)
         ):
             raise StoreError(f"{folder} has files in it but no study; choose an empty folder")
         with _disk(folder):

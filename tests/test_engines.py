@@ -1,0 +1,187 @@
+"""Engines: the same rows from Dask as from this process, also when workers die."""
+
+import os
+import signal
+import sys
+
+import pytest
+from conftest import needs_jit
+from study_tools import assert_same_rows, small
+
+import elubench as eb
+from elubench import engines, specs, studies, tasks
+
+distributed = pytest.importorskip("distributed")
+
+STUDY = small(
+    models=["isotropic", "diagonal"],
+    d=[1, 2],
+    algorithms=[{"name": name} for name in ("EM", "ELU", "LBFGS", "Newton", "NewtonAnderson")],
+    validation=0.1,
+    stop="end",
+)
+
+
+@pytest.fixture(autouse=True)
+def _many_tasks(monkeypatch):
+    monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    one = {"NUMBA_NUM_THREADS": "1"}
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", env=one,
+        silence_logs="CRITICAL",
+    ) as cluster:  # fmt: skip
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    out = tmp_path_factory.mktemp("local") / "out"
+    eb.run_study(STUDY, out)
+    return eb.load_results(out)
+
+
+def worker_pids(cluster):
+    with distributed.Client(cluster, set_as_default=False) as client:
+        return list(client.run(os.getpid).values())
+
+
+@needs_jit
+class TestDask:
+    def test_same_rows_to_the_last_bit(self, cluster, expected, tmp_path):
+        ended = eb.run_study(STUDY, tmp_path / "out", "dask", scheduler=cluster.scheduler_address)
+        assert ended.finished
+        rows = eb.load_results(tmp_path / "out")
+        assert_same_rows(rows, expected)
+        assert set(rows["engine"]) == {"dask"}
+        assert set(rows["threads"]) == {1}
+        assert not rows["comparable"].any()
+
+    def test_killed_worker_in_the_middle(self, cluster, expected, tmp_path):
+        killed = []
+
+        def kill(progress):
+            if progress.tasks_done == 5 and not killed:
+                killed.append(worker_pids(cluster)[0])
+                os.kill(killed[0], signal.SIGKILL)
+
+        ended = eb.run_study(
+            STUDY, tmp_path / "out", "dask", scheduler=cluster.scheduler_address, progress=kill
+        )
+        assert killed
+        assert ended.finished
+        assert_same_rows(eb.load_results(tmp_path / "out"), expected)
+
+    def test_each_engine_goes_on_with_what_the_other_began(self, cluster, expected, tmp_path):
+        address = cluster.scheduler_address
+
+        class EnoughError(Exception):
+            pass
+
+        def stop(count):
+            def check(progress):
+                if progress.tasks_done == count:
+                    raise EnoughError
+
+            return check
+
+        with pytest.raises(EnoughError):
+            eb.run_study(STUDY, tmp_path / "out", progress=stop(10))
+        with pytest.raises(EnoughError):
+            eb.run_study(STUDY, tmp_path / "out", "dask", scheduler=address, progress=stop(30))
+        assert studies.study_progress(tmp_path / "out").tasks_done == 30
+        assert eb.run_study(STUDY, tmp_path / "out").finished
+        rows = eb.load_results(tmp_path / "out")
+        assert_same_rows(rows, expected)
+        assert set(rows["engine"]) == {"local", "dask"}
+        assert (rows["comparable"] == (rows["engine"] == "local")).all()
+
+    def test_own_cluster(self, tmp_path):
+        study = small(replicates=2)
+        assert eb.run_study(study, tmp_path / "out", "dask", workers=1).finished
+        eb.run_study(study, tmp_path / "local")
+        assert_same_rows(eb.load_results(tmp_path / "out"), eb.load_results(tmp_path / "local"))
+
+    def test_task_that_kills_every_worker_is_left_and_named(self, tmp_path, monkeypatch):
+        class Doomed:
+            key = "doomed"
+
+            def result(self):
+                raise distributed.KilledWorker("doomed", None, 3)
+
+        spec = specs.load(small(replicates=1))
+        (first, second) = tasks.plan(spec).tasks
+        with pytest.raises(engines.WorkerLostError, match=f"1 tasks .* being {first.name}"):
+            list(_with_client(monkeypatch, spec, (first, second), Doomed()))
+
+
+def _with_client(monkeypatch, spec, given, doomed):
+    """The Dask engine with a client that has one future that fails and computes the others."""
+    from contextlib import contextmanager
+
+    class Now:
+        def __init__(self, key, value):
+            self.key, self._value = key, value
+
+        def result(self):
+            return self._value
+
+    class Client:
+        loop = None
+
+        def nthreads(self):
+            return {"one": 1}
+
+        def submit(self, work, spec, task, version, key, **_):
+            if task is given[0]:
+                doomed.key = key
+                return doomed
+            return Now(key, work(spec, task, version))
+
+    class Completed:
+        def __init__(self, **_):
+            self._waiting = []
+
+        def add(self, future):
+            self._waiting.append(future)
+
+        def __iter__(self):
+            while self._waiting:
+                yield self._waiting.pop()
+
+    @contextmanager
+    def client(*_):
+        yield Client()
+
+    monkeypatch.setattr(engines, "_client", client)
+    monkeypatch.setattr(distributed, "as_completed", Completed)
+    yield from engines.dask(spec, given, lambda task: False)
+
+
+class TestRefusals:
+    def test_without_dask(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "distributed", None)
+        with pytest.raises(engines.EngineError, match=r"pip install 'elubench\[dask\]'"):
+            eb.run_study(small(), tmp_path / "out", "dask")
+
+    def test_nobody_at_the_address(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(engines, "_PATIENCE", 0.5)
+        with pytest.raises(engines.EngineError, match=r"no Dask scheduler answers at tcp://127"):
+            eb.run_study(small(), tmp_path / "out", "dask", scheduler="tcp://127.0.0.1:9")
+
+    def test_worker_of_another_version(self):
+        spec = specs.load(small(replicates=1))
+        with pytest.raises(engines.EngineError, match="the worker has elubench"):
+            engines._make_on_worker(spec, tasks.plan(spec).tasks[0], "0.0.0")
+
+    def test_nothing_of_dask_is_loaded_for_the_local_engine(self):
+        from conftest import python
+
+        loaded = python(
+            "import json, sys, elubench.studies; "
+            "print(json.dumps([m for m in ('dask', 'distributed') if m in sys.modules]))"
+        )
+        assert loaded == []

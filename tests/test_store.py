@@ -1,0 +1,386 @@
+"""A study's folder after accidents: kills, cuts, strangers, a full disk, two writers at once."""
+
+import errno
+import json
+import os
+import re
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, python, scaled
+from study_tools import assert_same_rows, small
+
+import elubench as eb
+from elubench import store, studies, tasks
+from elubench.store import StoreError, StoreWarning
+
+#: How many times the study is killed; 30 and more in a thorough check.
+KILLS = int(os.environ.get("ELUBENCH_TEST_KILLS", "6"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished study in twelve shards."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        eb.run_study(small(traces=4), out)
+    eb.load_results(out)
+    return out
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A copy of it to damage."""
+    return Path(shutil.copytree(finished, tmp_path / "out"))
+
+
+def shards(folder):
+    return sorted((folder / "shards").glob("*.parquet"))
+
+
+def resumed(folder):
+    """Run the study again; return its rows and the tasks that were computed."""
+    seen = []
+    eb.run_study(small(traces=4), folder, progress=seen.append)
+    return eb.load_results(folder), len(seen) - 1
+
+
+class TestLayout:
+    def test_files(self, finished):
+        assert {path.name for path in finished.iterdir()} == {
+            "results.parquet", "shards", "study.json", "traces",
+        }  # fmt: skip
+        assert len(shards(finished)) == 12
+        assert {path.name for path in shards(finished)} == set(os.listdir(finished / "traces"))
+
+    def test_spec_is_kept_as_written(self, tmp_path):
+        text = "# mine\n[[block]]\nmodels='isotropic'\nd=1\nn=100\nsamples='lattice'\n"
+        text += "algorithms=[{name='EM'}]\nmax_iter=5\n"
+        (tmp_path / "mine.toml").write_text(text)
+        eb.run_study(tmp_path / "mine.toml", tmp_path / "out")
+        assert (tmp_path / "out" / "study.toml").read_text() == text
+
+    def test_no_pickle(self):
+        for name in ("specs", "tasks", "store", "engines", "studies"):
+            code = (ROOT / "elubench" / f"{name}.py").read_text()
+            assert not re.search(r"import \w*pickle|to_pickle|read_pickle|allow_pickle", code)
+
+    def test_any_reader_of_parquet_can_read_it(self, finished):
+        import pandas as pd
+
+        frame = pd.read_parquet(shards(finished)[0])
+        assert list(frame.columns) == tasks.SCHEMA.names
+
+
+class TestDamage:
+    def test_cut_in_half(self, folder, finished):
+        victim = shards(folder)[3]
+        victim.write_bytes(victim.read_bytes()[: victim.stat().st_size // 2])
+        with pytest.warns(StoreWarning, match=f"{victim.name} cannot be read .* was moved to"):
+            rows, computed = resumed(folder)
+        assert computed == 1
+        assert_same_rows(rows, eb.load_results(finished))
+        (aside,) = (folder / "set-aside").iterdir()
+        assert aside.name.startswith(victim.name)
+
+    def test_one_flipped_byte(self, folder, finished):
+        victim = shards(folder)[5]
+        content = bytearray(victim.read_bytes())
+        content[len(content) // 4] ^= 0x10
+        victim.write_bytes(content)
+        with pytest.warns(StoreWarning, match="cannot be read"):
+            rows, computed = resumed(folder)
+        assert computed == 1
+        assert_same_rows(rows, eb.load_results(finished))
+
+    def test_empty_file_and_missing_file(self, folder, finished):
+        first, second, *_ = shards(folder)
+        first.write_bytes(b"")
+        second.unlink()
+        with pytest.warns(StoreWarning, match=f"{first.name} cannot be read"):
+            rows, computed = resumed(folder)
+        assert computed == 2
+        assert_same_rows(rows, eb.load_results(finished))
+
+    def test_strangers(self, folder, finished, tmp_path):
+        first, second, third, *_ = shards(folder)
+        shutil.copy(first, second)  # a shard under another's name
+        (folder / "shards" / "notes.txt").write_text("mine")
+        shutil.copy(third, folder / "shards" / "999999-00000000.parquet")
+        eb.run_study(small(replicates=1), tmp_path / "other")
+        (stranger,) = shards(tmp_path / "other")
+        shutil.copy(stranger, third)  # a shard of another study
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            rows, computed = resumed(folder)
+        said = " ".join(str(one.message) for one in heard)
+        for why in ("task differs", "is not a shard", "is not a task", "study differs"):
+            assert why in said
+        assert (len(heard), computed) == (4, 2)
+        assert len(list((folder / "set-aside").iterdir())) == 4
+        assert_same_rows(rows, eb.load_results(finished))
+
+    def test_shard_of_another_shape(self, folder):
+        victim = shards(folder)[0]
+        name = victim.stem
+        hash = json.loads((folder / "study.json").read_text())["hash"]
+        table = store._read(victim, tasks.SCHEMA)
+        victim.write_bytes(store.parquet(table.drop_columns("gap"), study=hash, task=name))
+        with pytest.warns(StoreWarning, match="other columns"):
+            assert resumed(folder)[1] == 1
+        victim.write_bytes(store.parquet(table.slice(1), study=hash, task=name))
+        with pytest.warns(StoreWarning, match="2 rows where 3 belong"):
+            assert resumed(folder)[1] == 1
+
+    @pytest.mark.parametrize("content", [b"", b"PAR1", None])
+    def test_copy_of_all_rows_is_only_a_copy(self, folder, finished, content):
+        copy = folder / "results.parquet"
+        if content is None:
+            copy.unlink()
+        else:
+            copy.write_bytes(content)
+        assert eb.load_results(folder).equals(eb.load_results(finished))
+        assert copy.stat().st_size > 1000
+
+    def test_copy_is_not_believed_when_shards_went(self, folder):
+        shards(folder)[0].unlink()
+        assert len(eb.load_results(folder)) == 33
+        shutil.rmtree(folder / "shards")
+        assert len(eb.load_results(folder)) == 0
+
+    def test_damaged_traces_are_left_out(self, folder, finished):
+        whole = eb.load_traces(finished)
+        victim = folder / "traces" / shards(folder)[0].name
+        victim.write_bytes(victim.read_bytes()[:100])
+        with pytest.warns(StoreWarning, match="left out"):
+            assert 0 < len(eb.load_traces(folder)) < len(whole)
+
+    def test_half_written_files_are_swept_up_when_old(self, folder):
+        old, new = (folder / "shards" / f".tmp-{age}" for age in ("old", "new"))
+        for path in (old, new):
+            path.write_bytes(b"half")
+        os.utime(old, (0, 0))
+        assert len(eb.load_results(folder)) == 36
+        assert (old.exists(), new.exists()) == (False, True)
+
+
+class TestAnotherStudy:
+    def test_refused_with_what_differs(self, folder):
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        with pytest.raises(StoreError, match=r"another study: block\[1\].replicates 6 there, 7 he"):
+            eb.run_study(small(traces=4, replicates=7), folder)
+        assert before == {path: path.read_bytes() for path in before}
+
+    def test_folder_with_other_things(self, tmp_path):
+        (tmp_path / "thesis.tex").write_text("...")
+        with pytest.raises(StoreError, match="has files in it but no study"):
+            eb.run_study(small(), tmp_path)
+        assert os.listdir(tmp_path) == ["thesis.tex"]
+        with pytest.raises(StoreError, match=r"thesis.tex is a file"):
+            eb.run_study(small(), tmp_path / "thesis.tex")
+
+    @pytest.mark.parametrize(
+        "there", [[], ["shards"], ["shards", "traces", ".tmp-1", "study.toml"]]
+    )
+    def test_folder_that_was_only_begun(self, tmp_path, there):
+        (tmp_path / "out").mkdir()
+        for name in there:
+            (tmp_path / "out" / name).mkdir() if "s" in name[-1] else (
+                tmp_path / "out" / name
+            ).write_text("")
+        assert eb.run_study(small(replicates=1), tmp_path / "out").finished
+
+    def test_no_study(self, tmp_path):
+        for load in (eb.load_results, eb.load_traces, studies.study_progress):
+            with pytest.raises(StoreError, match=r"there is no study\.json"):
+                load(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("{", "is not the description of a study"),
+            ("[]", "is not the description of a study"),
+            ('{"format": 99}', "is of format 99; this version of elubench reads 1"),
+            ('{"format": 1}', "is not the description of a study"),
+        ],
+    )
+    def test_damaged_description(self, folder, content, said):
+        (folder / "study.json").write_text(content)
+        with pytest.raises(StoreError, match=said):
+            resumed(folder)
+
+    def test_changed_description(self, folder):
+        path = folder / "study.json"
+        path.write_text(path.read_text().replace('"seed": 7', '"seed": 8'))
+        with pytest.raises(StoreError, match="was changed, or is of another version"):
+            eb.load_results(folder)
+
+    def test_plan_of_the_folder_is_followed(self, finished, folder, monkeypatch):
+        """Another version may cut the study differently; the folder's own cut stays."""
+        shards(folder)[2].unlink()
+        monkeypatch.setattr(tasks, "_TASK_SECONDS", 1e9)
+        rows, computed = resumed(folder)
+        assert computed == 1
+        assert_same_rows(rows, eb.load_results(finished))
+
+
+class TestFullDisk:
+    def test_no_space(self, tmp_path, monkeypatch, finished):
+        monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        flush, calls = os.fsync, []
+
+        def full(descriptor):
+            calls.append(descriptor)
+            if len(calls) > 20:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            flush(descriptor)
+
+        monkeypatch.setattr(store.os, "fsync", full)
+        with pytest.raises(OSError, match=r"No space left on device.*same command again") as caught:
+            eb.run_study(small(traces=4), tmp_path / "out")
+        assert caught.value.errno == errno.ENOSPC
+        monkeypatch.undo()
+        assert not list((tmp_path / "out").rglob(".tmp-*"))
+        assert 0 < studies.study_progress(tmp_path / "out").tasks_done < 12
+        assert_same_rows(resumed(tmp_path / "out")[0], eb.load_results(finished))
+
+    def test_limit_on_the_size_of_files(self, tmp_path, finished):
+        pytest.importorskip("resource")
+        said, rows = python(
+            f"""
+import json, resource, sys
+sys.path.append({str(ROOT / "tests")!r})
+import elubench as eb
+from elubench import tasks
+from study_tools import small
+tasks._TASK_SECONDS = 0.0
+out = {str(tmp_path / "out")!r}
+eb.run_study(small(replicates=1), out + "-before")  # loads the kernels
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+try:
+    eb.run_study(small(traces=4), out)
+except OSError as error:
+    said = str(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+eb.run_study(small(traces=4), out)
+print(json.dumps([said, len(eb.load_results(out))]))
+"""
+        )
+        assert "File too large" in said
+        assert rows == 36
+        assert_same_rows(eb.load_results(tmp_path / "out"), eb.load_results(finished))
+
+    def test_results_load_from_a_folder_that_cannot_be_written(self, folder, monkeypatch):
+        (folder / "results.parquet").unlink()
+
+        def refused(*_, **__):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(store, "_write", refused)
+        assert len(eb.load_results(folder)) == 36
+
+
+# A process that imports once and then forks a child for every attempt, so that a kill comes at a
+# moment of the study and not of an import. Samples are small: no child enters a parallel region.
+FORKING = f"""
+import json, os, random, signal, sys, time, traceback, warnings
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+sys.path.append({str(ROOT / "tests")!r})
+import elubench as eb
+from elubench import studies, tasks
+from study_tools import small
+tasks._TASK_SECONDS = 0.0
+
+def begin(out):
+    child = os.fork()
+    if child == 0:
+        try:
+            eb.run_study(STUDY, out)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    return child
+
+def wait(child):
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, -signal.SIGKILL), status
+    return status
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+class TestProcesses:
+    def test_killed_at_random_moments(self, tmp_path, finished):
+        killed, complete = python(
+            FORKING
+            + f"""
+STUDY = small(traces=4)
+out = {str(tmp_path)!r}
+begun = time.perf_counter()
+assert wait(begin(out + "/undisturbed")) == 0
+whole = time.perf_counter() - begun
+moments = random.Random(1)
+killed, folder, complete = 0, 0, []
+for attempt in range(10 * {KILLS}):
+    if killed == {KILLS}:
+        break
+    child = begin(f"{{out}}/{{folder}}")
+    time.sleep(moments.uniform(0, 0.6 * whole))
+    os.kill(child, signal.SIGKILL)
+    if wait(child) == 0:  # it was faster
+        complete.append(folder)
+        folder += 1
+    else:
+        killed += 1
+assert wait(begin(f"{{out}}/{{folder}}")) == 0
+print(json.dumps([killed, [*complete, folder]]))
+"""
+        )
+        assert killed == KILLS
+        expected = eb.load_results(finished)
+        for folder in ["undisturbed", *complete]:
+            rows = eb.load_results(tmp_path / str(folder))
+            assert_same_rows(rows, expected)
+            assert not (tmp_path / str(folder) / "set-aside").exists()
+
+    def test_two_processes_share_a_folder(self, tmp_path, finished):
+        python(
+            FORKING
+            + f"""
+STUDY = small(traces=4)
+children = [begin({str(tmp_path / "out")!r}) for _ in range(3)]
+assert [wait(child) for child in children] == [0, 0, 0]
+print(json.dumps(None))
+"""
+        )
+        assert_same_rows(eb.load_results(tmp_path / "out"), eb.load_results(finished))
+        assert sorted(os.listdir(tmp_path / "out")) == sorted(os.listdir(finished))
+
+    def test_two_studies_at_once_one_is_refused(self, tmp_path, monkeypatch):
+        """Both find an empty folder; the one that comes second to study.json must notice."""
+        out = tmp_path / "out"
+        create = store.Store.create
+
+        def late(*arguments):
+            monkeypatch.setattr(store.Store, "create", staticmethod(create))
+            eb.run_study(small(replicates=2), out)
+            store._write(out / "study.json", b"too late", keep=True)
+
+        monkeypatch.setattr(store.Store, "create", staticmethod(late))
+        with pytest.raises(StoreError, match="another study"):
+            eb.run_study(small(), out)
+        assert len(eb.load_results(out)) == 3 * 2 * 2
+
+
+def test_many_rows_load_through_one_file(tmp_path, monkeypatch):
+    """The second load reads no shard at all."""
+    monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+    eb.run_study(small(replicates=scaled(20, 4)), tmp_path / "out")
+    before = eb.load_results(tmp_path / "out")
+    monkeypatch.setattr(store.Store, "_tables", lambda self, tasks, expected: iter(tasks))
+    assert before.equals(eb.load_results(tmp_path / "out"))
