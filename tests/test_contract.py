@@ -7,12 +7,15 @@ import math
 import numba
 import numpy as np
 import pytest
-from conftest import needs_jit, scaled
+from conftest import JIT, needs_jit, scaled
 from elsewhere import Elsewhere
 from naive_models import rounding
 
 import elubench
 from elubench import ArraySample, LatticeSample, algorithms, gaussian, models, run, run_many
+
+# Compiled arithmetic overflows to infinity in silence; the same kernels as plain Python warn.
+pytestmark = [] if JIT else [pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 
 STATUSES = {"reached", "converged", "max_iter", "diverged", "interrupted"}
 

@@ -54,7 +54,8 @@ class Polyak(Algorithm):
     B. T. Polyak, Minimization of unsmooth functionals, USSR Computational Mathematics and
     Mathematical Physics 9 (1969), 14-29. The optimum f* is taken to be the loss of the one-Gaussian
     fit plus ``optimum``: right to O(1/n) when the data are from one Gaussian, too high when they are
-    not. The run ends, converged, when the loss is no longer above it.
+    not. The run ends, converged, when the loss is no longer above it. Not monotone: where f is not
+    convex a step may be too long.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ class NormalizedGD(Algorithm):
 
     J.-L. Goffin, On convergence rates of subgradient optimization methods, Mathematical Programming
     13 (1977), 329-347, for lengths that shrink geometrically. The sum of all steps, eta / (1 - beta),
-    must cover the way; lengths are in the units of the data.
+    must cover the way; lengths are in the units of the data. Not monotone: a step is as long as it is
+    told to be, however close the minimum.
 
     Parameters
     ----------
