@@ -40,7 +40,8 @@ def measure(model, kind, n, d, samples, names, budget):
         unit = (time.thread_time() - before) / 5
         gaps = {}
         for name, algorithm in chosen(names, sample):
-            options = {"max_iter": budget, "tol": tol, "metrics": False}
+            own = tol if not algorithm.natural else None
+            options = {"max_iter": budget, "tol": own, "metrics": False}
             if seed == 0:
                 eb.run(sample, model, algorithm, start, **{**options, "max_iter": 3})
             before = time.thread_time()

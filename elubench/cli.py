@@ -139,7 +139,7 @@ def _fit(parser: argparse.ArgumentParser) -> Runner:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="of rows and starts")
     parser.add_argument(
-        "--max-iter", type=int, default=10_000, metavar="T", help="iterations of each run"
+        "--max-iter", type=int, metavar="T", help="iterations of each run (default 10,000)"
     )
     parser.add_argument("--columns", metavar="A,B", help="names of the columns to fit")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -93,7 +93,9 @@ _REMEDIES = {
 
 _CHI_SQUARE = 5.4119  # 98 % point of chi^2 with one degree of freedom: 99 % of half 0, half chi^2
 _TRACY_WIDOM = 2.0234  # 99 % point, beta = 1
-_RADII = (0.35, 0.7, 0.95)  # of a component's distance, in units of the data's spread along it
+_RADII = (0.1, 0.35, 0.7, 0.95)  # of a component's distance, in units of the data's spread along it
+_POINTS = 1e-12  # of the scale of one Gaussian: a component that narrow is a point
+_NARROW = 0.1  # of that scale: more than three scales from the middle
 _SMALL = 0.01  # of the step that EM makes, in scales, where it is within the radius
 _BLOCK = 8  # directions in which EM's derivative is taken at once
 _REFINEMENTS = 3  # of the block where it does not span everything
@@ -254,7 +256,7 @@ def fit(
     seed: int = 0,
     starts: int = 1,
     weights: ArrayLike | None = None,
-    max_iter: int = 10_000,
+    max_iter: int | None = None,
 ) -> Fit:
     """Fit two Gaussians of equal weight and say in which regime the data are.
 
@@ -272,13 +274,15 @@ def fit(
     seed : of the rows held out and of further starts.
     starts : 1 is the start read off the data; others are random. The fit with the best loss is kept.
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
-    max_iter : budget of iterations of each run.
+    max_iter : budget of iterations of each run; by default 10,000, and 1,000 for those that
+        have no stop of their own (ELU, CentredELU, Simultaneous).
     """
     model = named(model)
     check_algorithm(algorithm)
     starts = check.integer(starts, "starts", 1)
     seed = check.integer(seed, "seed", 0)
-    max_iter = check.integer(max_iter, "max_iter", 1)
+    if max_iter is not None:
+        max_iter = check.integer(max_iter, "max_iter", 1)
     if validation is not None:
         validation = check.real(validation, "validation", 0.0, 1.0)
     if isinstance(X, Sample):
@@ -287,6 +291,9 @@ def fit(
         sample = X
     else:
         sample = ArraySample(X, weights)
+    moments = sample.moments()
+    if not (moments.m2 - moments.m1**2 > 1e-14 * moments.m2).any():
+        raise ValueError("X does not vary: all rows are the same")
     model.check_sample(sample)
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)
@@ -301,7 +308,11 @@ def fit(
             )
         train, held = split(validation, seed=seed)
         model.check_sample(train)
-    tol = None if isinstance(chosen, ELU | Simultaneous) else _tolerance(train)
+    if max_iter is None:
+        max_iter = 1000 if isinstance(chosen, ELU | Simultaneous) else 10_000
+    # others stop by themselves, or by validation
+    own = chosen.natural or isinstance(chosen, ELU | Simultaneous)
+    tol = None if own else _tolerance(train)
 
     _load(model, sample)
     begun = time.perf_counter()
@@ -400,8 +411,11 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= SECOND_ORDER_UP_TO else "lbfgs"
+    gtol = _SMALL * sample.moments().weight ** -0.875
     if name == "lbfgs":
-        return LBFGS(gtol=_SMALL * sample.moments().weight ** -0.875)
+        return LBFGS(gtol=gtol, coordinates="natural")
+    if name == "newton":
+        return Newton(gtol=gtol)
     return ALGORITHMS[name]()
 
 
@@ -432,15 +446,29 @@ def _load(model: Model, sample: Sample) -> None:
 
 
 def _start(model: Model, sample: Sample) -> tuple[Floats, int]:
-    """The best of a few points along the direction of largest excess structure, and passes made."""
+    """EM's step from the best of a few points along the direction of largest excess structure.
+
+    The step costs nothing, being in the read that compares the points, and where the components are
+    far apart it is almost the whole way. Returned with the number of passes made.
+    """
     candidates, passes = [model.default_start(sample)], 0
     if isinstance(model, Isotropic | Diagonal | General):
         steps, passes = _steps(model, sample)
         candidates += [_placed(model, sample, step) for step in steps]
-    gaps = model.gaps(sample, np.stack(candidates))
+    em, gaps = _asked(model, sample, np.stack(candidates))
     if np.isnan(gaps).all():
         return candidates[0], passes + 1
-    return candidates[int(np.nanargmin(gaps))], passes + 1
+    start = em[int(np.nanargmin(gaps))]
+    single = model.scale(sample, _placed(model, sample, np.zeros(sample.d)))
+    for _ in range(2):  # between narrow components the loss is steep, and EM is there in a step
+        if not _POINTS < float(np.min(model.scale(sample, start) / single)) < _NARROW:
+            break
+        start, passes = model.em_step(sample, start), passes + 1
+    if not (model.scale(sample, start) > _POINTS * single).all():
+        raise ValueError(
+            "X lies on two points: both components shrink to them, and the likelihood has no bound"
+        )
+    return start, passes + 1
 
 
 def _steps(model: Model, sample: Sample) -> tuple[list[Floats], int]:
@@ -569,7 +597,6 @@ def _contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, i
     the block is refined by subspace iteration.
     """
     p, d = len(params), sample.d
-    m = sample.moments()
     scale = np.sqrt(np.broadcast_to(model.scale(sample, params), d))
     offset = params if model.even else 0.5 * (params[d:] - params[:d])
     units = np.resize(scale, p)
@@ -585,7 +612,7 @@ def _contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, i
     values = np.ones(1)
     for _ in range(passes):
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
-        em = _em_steps(model, sample, points, m)
+        em, _ = _asked(model, sample, points)
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
             return math.nan, passes
@@ -594,16 +621,19 @@ def _contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, i
     return float(min(np.max(np.abs(values)), 1.0)), passes
 
 
-def _em_steps(model: Model, sample: Sample, points: Floats, m: Any) -> Floats:
-    """EM's step from every point, in one read."""
+def _asked(model: Model, sample: Sample, points: Floats) -> tuple[Floats, Floats]:
+    """EM's step from every point and the loss less that of one Gaussian, in one read."""
+    m = sample.moments()
     u, b = np.empty((len(points), sample.d)), np.empty(len(points))
     for k, point in enumerate(points):
         b[k] = ready(model.algebra.direction)(point, m.m1, m.m2, u[k])
-    rows = sample.sums(u, b, 0, even=model.even)
-    em, unused = np.empty_like(points), np.empty(points.shape[1])
-    for point, row, step in zip(points, rows, em, strict=True):
-        ready(model.algebra.respond)(point, m.m1, m.m2, row, step, unused)
-    return em
+    rows = sample.sums(u, b, reduction.LOG_COSH, even=model.even)
+    em, gaps, unused = np.empty_like(points), np.empty(len(points)), np.empty(points.shape[1])
+    for k, (point, row) in enumerate(zip(points, rows, strict=True)):
+        ready(model.algebra.respond)(point, m.m1, m.m2, row, em[k], unused)
+        log_cosh = row[1 + sample.d]
+        gaps[k] = ready(model.algebra.gap)(point, m.m1, m.m2, m.m1, m.m2, log_cosh)
+    return em, gaps
 
 
 def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tuple[str, ...]:
@@ -624,6 +654,8 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tupl
         )
     if best.status == "max_iter" and held is None:
         notes.append("max_iter ended the run: more iterations would raise the likelihood further")
+    if best.status == "diverged" and held is None:
+        notes.append("the run diverged; this is its last iterate with a positive scale")
     if best.status == "interrupted":
         notes.append("the run was interrupted; this is as far as it came")
     return tuple(notes)

@@ -81,8 +81,10 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The file type of a figure, refused unless it is one of ``SUFFIXES``."""
+    """The file type of a figure, refused unless it is one of ``SUFFIXES`` and its folder exists."""
     suffix = Path(path).suffix.lower()
+    if not Path(path).parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {Path(path).parent}")
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise ValueError(

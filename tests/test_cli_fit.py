@@ -1,0 +1,234 @@
+"""``elubench fit``: files, options, output; and the figure."""
+
+import json
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+
+import elubench as eb
+from elubench import cli
+from elubench.report import fit_figure as figures
+from elubench.tables import read_table
+
+FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((120, 2)) + 2.5 * rng.choice([-1.0, 1.0], (120, 1))
+    return pd.DataFrame(values, columns=["a", "b"])
+
+
+@pytest.fixture
+def files(frame, tmp_path):
+    """The same table in every form."""
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    frame.to_csv(tmp_path / "x.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "x.parquet")
+    np.save(tmp_path / "x.npy", frame.to_numpy())
+    return tmp_path
+
+
+def failed(capsys, *arguments):
+    """The one line that a refused command prints."""
+    assert cli.main(["fit", *map(str, arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("elubench: error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+class TestOutput:
+    def test_summary(self, capsys):
+        status = cli.main(["fit", str(FAITHFUL), "--model", "general", "--columns", "eruptions"])
+        assert status == 0
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "separated" in shown
+        assert "n = 272, d = 1" in shown
+
+    def test_json(self, capsys):
+        arguments = ["fit", str(FAITHFUL), "--model=general", "--columns=eruptions", "--json"]
+        assert cli.main(arguments) == 0
+        values = json.loads(capsys.readouterr().out)
+        expected = eb.fit(read_table(FAITHFUL, ["eruptions"]).values, "general").as_dict()
+        del values["seconds"], expected["seconds"]
+        assert values.pop("columns") == ["eruptions"]
+        assert values == expected
+
+    def test_options(self, files, capsys):
+        arguments = ["--algorithm=elu", "--validation=0.25", "--seed=3", "--starts=2"]
+        arguments += ["--max-iter=20", "--model=diagonal", "--json"]
+        assert cli.main(["fit", str(files / "x.csv"), *arguments]) == 0
+        values = json.loads(capsys.readouterr().out)
+        assert (values["algorithm"], values["model"]) == ("ELU", "diagonal")
+        assert any("30 rows were held out" in note for note in values["notes"])
+
+
+class TestFiles:
+    @pytest.mark.parametrize("name", ["x.csv", "bare.csv", "x.tsv", "x.parquet", "x.npy"])
+    def test_forms(self, name, files, frame):
+        table = read_table(files / name)
+        np.testing.assert_allclose(table.values, frame.to_numpy(), rtol=1e-14)
+        bare = name in ("bare.csv", "x.npy")
+        assert table.names == (["1", "2"] if bare else ["a", "b"])
+        second = read_table(files / name, ["2" if bare else "b"])
+        np.testing.assert_array_equal(second.values, table.values[:, 1:])
+
+    def test_one_dimensional_array(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.arange(5))
+        assert read_table(tmp_path / "x.npy").values.shape == (5, 1)
+
+    def test_columns_that_are_not_asked_for_may_hold_anything(self, tmp_path):
+        (tmp_path / "x.csv").write_text('name, "b"\nalpha, 1\nbeta, 2.5\n')
+        np.testing.assert_array_equal(read_table(tmp_path / "x.csv", ["b"]).values, [[1.0], [2.5]])
+
+    @pytest.mark.parametrize(
+        ("name", "content", "named"),
+        [
+            ("none.csv", None, "No such file or directory"),
+            ("empty.csv", "", "the file is empty"),
+            ("header.csv", "a,b\n", "no rows"),
+            ("x.xlsx", "a", ".parquet"),
+            ("x", "1\n", "without suffix"),
+            ("word.csv", "a,b\n1,2\n3,four\n", "column 'b' is not numeric (row 2 holds 'four')"),
+            ("bare.csv", "1,2\n3,four\n", "column '2' is not numeric"),
+            ("gap.csv", "a,b\n1,2\n3,\n", "column 'b' has 1 missing value"),
+            ("infinite.csv", "a\n1\ninf\n", "infinity"),
+            ("one.csv", "a\n1\n", "minimum of 2"),
+            ("same.csv", "a\n7\n7\n7\n", "does not vary"),
+            ("ragged.csv", "a,b\n1,2\n3,4,5\n", "ragged.csv"),
+            ("x.npy", "not an array", "x.npy"),
+            ("x.parquet", "not a table", "x.parquet"),
+        ],
+    )
+    def test_refused(self, name, content, named, tmp_path, capsys):
+        if content is not None:
+            (tmp_path / name).write_text(content)
+        shown = failed(capsys, tmp_path / name)
+        assert named in shown
+        assert name in shown
+
+    @pytest.mark.parametrize(
+        ("values", "named"),
+        [
+            (np.zeros((2, 2, 2)), "shape (2, 2, 2)"),
+            (np.array([["a"], ["b"]]), "dtype"),
+            (np.array([[None]], dtype=object), "Python objects"),
+            (np.array([[1j], [2j]]), "complex"),
+        ],
+    )
+    def test_refused_arrays(self, values, named, tmp_path, capsys):
+        np.save(tmp_path / "x.npy", values)
+        assert named in failed(capsys, tmp_path / "x.npy")
+
+    def test_refused_dates(self, tmp_path, capsys):
+        dates = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+        dates.to_parquet(tmp_path / "x.parquet")
+        assert "column 'when' is not numeric" in failed(capsys, tmp_path / "x.parquet")
+
+    def test_a_folder(self, tmp_path, capsys):
+        assert "directory" in failed(capsys, tmp_path)
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("arguments", "named"),
+        [
+            (["--model", "spherical"], "isotropic"),
+            (["--algorithm", "fast"], "newton-anderson"),
+            (["--algorithm", "centred-elu"], "half sum"),
+            (["--validation", "2"], "validation"),
+            (["--starts", "0"], "starts"),
+            (["--starts", "many"], "--starts"),
+            (["--columns", "a,c"], "no column 'c'; there are a, b"),
+            (["--plot", "x.doc"], ".png"),
+            (["--plot", "nowhere/x.png"], "nowhere"),
+            (["--mod", "general"], "--mod"),
+        ],
+    )
+    def test_refused(self, arguments, named, files, capsys, monkeypatch):
+        monkeypatch.chdir(files)
+        assert named in failed(capsys, "x.csv", *arguments)
+
+    def test_names_are_checked_before_the_file_is_read(self, capsys):
+        assert "algorithm must be" in failed(capsys, "none.csv", "--algorithm", "fast")
+        assert ".svg" in failed(capsys, "none.csv", "--plot", "x.doc")
+
+
+class TestFigure:
+    @pytest.mark.parametrize("suffix", figures.SUFFIXES)
+    def test_file(self, suffix, files, capsys):
+        path = files / f"figure{suffix}"
+        assert cli.main(["fit", str(files / "x.csv"), "--plot", str(path)]) == 0
+        start = path.read_bytes()[:5]
+        assert start == {".png": b"\x89PNG\r", ".svg": b"<?xml", ".pdf": b"%PDF-"}[suffix]
+        if suffix == ".png":
+            image = matplotlib.image.imread(path)
+            assert image.shape[:2] == (672, 1120)
+            assert image[..., :3].std() > 0.05
+        pyplot = pytest.importorskip("matplotlib.pyplot")
+        assert pyplot.get_fignums() == []
+
+    @pytest.mark.parametrize("model", ["isotropic", "diagonal", "general"])
+    @pytest.mark.parametrize("d", [1, 3])
+    def test_curves_are_densities(self, model, d):
+        rng = np.random.default_rng(d)
+        X = rng.standard_normal((300, d)) * np.arange(1.0, d + 1.0)
+        X += 4.0 * rng.choice([-1.0, 1.0], (300, 1))
+        fit = eb.fit(X, model)
+        axes = figures.fit_figure(fit, X, "length").axes[0]
+        curves = {line.get_label(): line.get_xydata() for line in axes.lines}
+        area = {name: np.trapezoid(xy[:, 1], xy[:, 0]) for name, xy in curves.items()}
+        assert area["two Gaussians"] == pytest.approx(1.0, abs=0.06)
+        assert area["component 1"] == pytest.approx(0.5, abs=0.05)
+        stairs = axes.patches[0].get_data()
+        assert np.sum(stairs.values * np.diff(stairs.edges)) == pytest.approx(1.0)
+        # the mixture follows the histogram better than one Gaussian does
+        middles = 0.5 * (stairs.edges[1:] + stairs.edges[:-1])
+        off = {
+            name: np.abs(np.interp(middles, *curves[name].T) - stairs.values).sum()
+            for name in ("two Gaussians", "one Gaussian")
+        }
+        assert off["two Gaussians"] < 0.6 * off["one Gaussian"]
+        assert axes.get_title() == f"{model} model, n = 300, d = {d}: {fit.regime}"
+        named = axes.get_xlabel()
+        assert named == ("length" if d == 1 else "projection on the fitted direction")
+
+    def test_whole_numbers_make_no_comb(self):
+        X = np.round(10.0 * np.random.default_rng(0).standard_normal((2000, 1)))
+        edges = figures._edges(X[:, 0], None, 7.3)
+        width = edges[1] - edges[0]
+        assert width == round(width)
+        assert (edges[0] % 1.0) == 0.5
+        assert edges[0] < X.min()
+        assert edges[-1] > X.max()
+
+    def test_lattice_and_weights(self):
+        sample = eb.LatticeSample.gaussian(10**8, 1, seed=0)
+        stairs = figures.fit_figure(eb.fit(sample), sample).axes[0].patches[0].get_data()
+        middles = 0.5 * (stairs.edges[1:] + stairs.edges[:-1])
+        density = np.exp(-0.5 * middles**2) / np.sqrt(2.0 * np.pi)
+        np.testing.assert_allclose(stairs.values, density, atol=2e-3)
+        X, weights = np.array([[-1.0], [0.9], [5.0]]), np.array([3.0, 3.0, 0.0])
+        weighted = eb.ArraySample(X, weights)
+        figure = figures.fit_figure(eb.fit(weighted), weighted)
+        assert figure.axes[0].patches[0].get_data().edges[-1] < 2.0
+
+    def test_coinciding_locations_have_a_figure(self):
+        from dataclasses import replace
+
+        X = eb.gaussian(50, 2, seed=0)
+        fit = replace(eb.fit(X), location=np.zeros(2))
+        assert figures.fit_figure(fit, X).axes
+
+    def test_other_data_refused(self):
+        fit = eb.fit(eb.gaussian(50, 2, seed=0))
+        with pytest.raises(ValueError, match="d=2"):
+            figures.fit_figure(fit, np.zeros((5, 3)) + np.arange(5)[:, None])
