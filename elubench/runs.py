@@ -174,7 +174,11 @@ def _result(task: Task, clock: Clock, interrupted: bool = False, compiled: float
     work, counters = task.work, task.work.counters
     n_iter = int(counters[loops.ITERATIONS])
     if work.records[counters[loops.RECORDS] - 1, loops.RECORD_T] != n_iter:
-        task.record(math.nan)
+        validation = math.nan
+        if task.held is not None:
+            last = task.locations(work.iterate)
+            validation = task.model.gap(task.held, last, task.train.moments())
+        task.record(validation)
     params = task.locations(work.iterate if task.held is None else work.selected)
     describe = getattr(task.algorithm, "describe", None)
     return Run(

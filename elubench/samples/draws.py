@@ -18,10 +18,10 @@ from elubench.samples.base import Floats
 BLOCK_ROWS = 65536
 
 
-def gaussian_block(seed: int, d: int, block: int) -> Floats:
+def gaussian_block(seed: int, d: int, block: int, rows: int = BLOCK_ROWS) -> Floats:
     """Rows block * BLOCK_ROWS and following of every sample with this seed and d."""
     stream = np.random.SeedSequence(entropy=seed, spawn_key=(d, block))
-    return np.random.Generator(np.random.PCG64DXSM(stream)).standard_normal((BLOCK_ROWS, d))
+    return np.random.Generator(np.random.PCG64DXSM(stream)).standard_normal((rows, d))
 
 
 def gaussian(
@@ -43,7 +43,7 @@ def gaussian(
 
     def fill(block: int) -> None:
         start = block * BLOCK_ROWS
-        part = gaussian_block(seed, d, block)[: n - start]
+        part = gaussian_block(seed, d, block, min(n - start, BLOCK_ROWS))
         np.multiply(part, spread, out=part)
         np.add(part, shift, out=rows[start : start + len(part)])
 
