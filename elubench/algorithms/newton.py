@@ -65,7 +65,7 @@ def eigen(matrix: Any, vectors: Any) -> None:
             return
         for i in range(p - 1):
             for j in range(i + 1, p):
-                if matrix[i, j] == 0.0:
+                if abs(matrix[i, j]) < 1e-100:  # nothing, and tau squared would overflow
                     continue
                 tau = (matrix[j, j] - matrix[i, i]) / (2.0 * matrix[i, j])
                 tangent = 1.0 / (abs(tau) + math.sqrt(1.0 + tau * tau))
