@@ -80,8 +80,10 @@ DECISIVE = 20.0
 TWO_MODES = 1.0
 #: EM's contraction factor below which it is called geometric.
 CONTRACTION = 0.95
-#: Coordinates up to which sums over pairs of them are worth their cost.
+#: Coordinates up to which ``auto`` takes a second-order method.
 SECOND_ORDER_UP_TO = 32
+#: Coordinates up to which the start comes from the second moments of all pairs.
+PAIRS_UP_TO = 128
 
 ONE_GAUSSIAN = "one Gaussian"  # the model's own
 ABOUT_THE_MEAN = "one Gaussian about the mean"
@@ -497,11 +499,11 @@ def _steps(model: Model, sample: Sample) -> tuple[list[Floats], int]:
 def _longest(sample: Sample, centre: Floats, units: Floats) -> tuple[float, Floats, int]:
     """Largest eigenvalue of the second moments about a centre, its eigenvector, and passes made.
 
-    Beyond ``SECOND_ORDER_UP_TO`` coordinates they come from subspace iteration, which needs the
+    Beyond ``PAIRS_UP_TO`` coordinates they come from subspace iteration, which needs the
     moments times a few vectors only: T1 for a direction so short that tanh is the identity.
     """
     d = sample.d
-    if d <= SECOND_ORDER_UP_TO:
+    if d <= PAIRS_UP_TO:
         second = sample.curvature_moments(np.zeros(d)).c2 - np.outer(centre, centre)
         values, vectors = np.linalg.eigh(second / np.outer(units, units))
         return float(values[-1]), vectors[:, -1], 1

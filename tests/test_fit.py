@@ -54,7 +54,7 @@ class TestLikelihood:
         fit = eb.fit(X, model)
         step = fit.model.em_step(eb.ArraySample(X), fit.run.params)
         assert fit.status == "converged"
-        assert np.linalg.norm(step - fit.run.params) < 1e-2 / np.sqrt(len(X))
+        assert np.linalg.norm(step - fit.run.params) < 0.1 / np.sqrt(len(X))  # 0.01 in likelihood
         more = eb.fit(X, model, starts=scaled(6, 2), seed=5)
         assert more.log_likelihood >= fit.log_likelihood - 0.01
         assert more.passes > fit.passes
@@ -261,23 +261,23 @@ class TestSymmetries:
 
 
 class TestStart:
-    @pytest.mark.parametrize("d", [2, 40])
+    @pytest.mark.parametrize("d", [2, 10])
     def test_one_coordinate_of_many(self, d):
         """On the diagonal model nothing but one coordinate's shape tells the components apart."""
-        X = np.random.default_rng(0).standard_normal((scaled(2000, 200), d))
-        X[:, 1] += 3.0 * np.sign(np.random.default_rng(1).standard_normal(len(X)))
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((scaled(2000, 200), d))
+        X[:, 1] += 3.0 * rng.choice([-1.0, 1.0], len(X))
         X *= np.geomspace(0.01, 100.0, d)
-        if d <= fits.SECOND_ORDER_UP_TO:
-            fit = eb.fit(X, "diagonal")
-            assert np.argmax(np.abs(fit.location) / X.std(axis=0)) == 1
-            assert fit.regime == "separated"
+        fit = eb.fit(X, "diagonal")
+        assert np.argmax(np.abs(fit.location) / X.std(axis=0)) == 1
+        assert fit.regime == "separated"
 
     def test_longest_direction_without_all_pairs(self, monkeypatch):
         X = two(scaled(3000, 200), 10, 2.0, seed=3) + 1.0
         sample = eb.ArraySample(X)
         centre, units = sample.moments().m1, X.std(axis=0)
         exact = fits._longest(sample, centre, units)
-        monkeypatch.setattr(fits, "SECOND_ORDER_UP_TO", 4)
+        monkeypatch.setattr(fits, "PAIRS_UP_TO", 4)
         found = fits._longest(sample, centre, units)
         assert found[0] == pytest.approx(exact[0], rel=1e-3)
         assert abs(found[1] @ exact[1]) == pytest.approx(1.0, abs=1e-2)
