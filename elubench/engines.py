@@ -61,8 +61,12 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
         raise EngineError(
             f"the worker has elubench {__version__}, this process {version}; they must be the same"
         )
+    before = numba.get_num_threads()
     numba.set_num_threads(1)
-    return _make(spec, task, "dask", False)
+    try:
+        return _make(spec, task, "dask", False)
+    finally:
+        numba.set_num_threads(before)
 
 
 def dask(

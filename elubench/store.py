@@ -29,7 +29,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMAT = 1
+FORMAT = 1  # of the folder and of the columns; another number is another layout
 _TEMPORARY = ".tmp-"
 _ABANDONED_SECONDS = 600.0  # a temporary file older than this has no writer any more
 _READERS = 4
@@ -59,8 +59,8 @@ def parquet(table: pa.Table, **labels: str) -> bytes:
     return out.getvalue()
 
 
-def _read(path: Path, schema: pa.Schema, **labels: str) -> pa.Table:
-    """A table from a file written by :func:`parquet`; ValueError where it is not that file."""
+def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[str, str]]:
+    """A table and its labels from a file that :func:`parquet` wrote; ValueError where it did not."""
     try:
         content = path.read_bytes()
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
@@ -76,7 +76,7 @@ def _read(path: Path, schema: pa.Schema, **labels: str) -> pa.Table:
     plain = table.replace_schema_metadata(None)
     if not plain.schema.equals(schema):
         raise ValueError("has other columns than this version of elubench writes")
-    return plain
+    return plain, found
 
 
 class Store:
@@ -145,26 +145,21 @@ class Store:
                 _write(self._path(task, "traces"), traces)
             _write(self._path(task), rows)
 
-    def pack(
-        self, task: str, rows: pa.Table, traces: pa.Table | None
-    ) -> tuple[bytes, bytes | None]:
-        """A task's tables as files; see :func:`packed`."""
-        return packed(self.hash, task, rows, traces)
-
-    def check(self, expected: dict[str, int]) -> tuple[pa.Table, set[str]]:
+    def check(self, expected: dict[str, int], repair: bool) -> tuple[pa.Table, set[str]]:
         """Read every shard; return the rows and the tasks that are done.
 
         ``expected`` has the number of rows of every task. What cannot be read, or is not of this
-        study, is set aside with a warning, to be computed again.
+        study, is left out with a warning; with ``repair`` it is set aside, to be computed again.
         """
-        self._sweep()
+        if repair:
+            self._sweep()
         kept, table = self._consolidated()
-        present = self._present()
+        present = self._present(repair)
         if any(present.get(task) != state for task, state in kept.items()):
             kept, table = {}, self._schema.empty_table()  # a shard changed or went: read all anew
         fresh = sorted(task for task in present if task not in kept)
         tables, done = [table], set(kept)
-        for task, found in self._tables(fresh, expected):
+        for task, found in self._tables(fresh, expected, repair):
             if found is not None:
                 tables.append(found)
                 done.add(task)
@@ -174,13 +169,13 @@ class Store:
         return rows, done
 
     def _tables(
-        self, tasks: list[str], expected: dict[str, int]
+        self, tasks: list[str], expected: dict[str, int], repair: bool
     ) -> Iterator[tuple[str, pa.Table | None]]:
         def read(task: str) -> pa.Table | str | None:
             if task not in expected:
                 return "is not a task of this study"
             try:
-                table = _read(self._path(task), self._schema, study=self.hash, task=task)
+                table, _ = _read(self._path(task), self._schema, study=self.hash, task=task)
             except FileNotFoundError:
                 return None
             except ValueError as error:
@@ -192,11 +187,11 @@ class Store:
         with ThreadPoolExecutor(_READERS) as pool:
             for task, found in zip(tasks, pool.map(read, tasks), strict=True):
                 if isinstance(found, str):
-                    self._set_aside(self._path(task), found)
+                    self._reject(self._path(task), found, repair)
                     found = None
                 yield task, found
 
-    def _present(self) -> dict[str, list[int]]:
+    def _present(self, repair: bool) -> dict[str, list[int]]:
         """Shards by task, each with what changes when the file does."""
         found = {}
         with suppress(FileNotFoundError), os.scandir(self.folder / "shards") as entries:
@@ -204,7 +199,7 @@ class Store:
                 if entry.name.startswith(_TEMPORARY):
                     continue
                 if not entry.name.endswith(".parquet") or not entry.is_file():
-                    self._set_aside(Path(entry.path), "is not a shard")
+                    self._reject(Path(entry.path), "is not a shard", repair)
                     continue
                 with suppress(FileNotFoundError):
                     state = entry.stat()
@@ -218,7 +213,7 @@ class Store:
         for task in sorted(tasks):
             path = self._path(task, "traces")
             try:
-                tables.append(_read(path, self._trace_schema, study=self.hash, task=task))
+                tables.append(_read(path, self._trace_schema, study=self.hash, task=task)[0])
             except FileNotFoundError:
                 continue
             except ValueError as error:
@@ -236,9 +231,8 @@ class Store:
         nothing: tuple[dict[str, list[int]], pa.Table] = ({}, self._schema.empty_table())
         path = self.folder / "results.parquet"
         try:
-            table = _read(path, self._schema, study=self.hash)
-            labels = pq.ParquetFile(path).schema_arrow.metadata
-            return dict(json.loads(labels[b"elubench_shards"])), table
+            table, labels = _read(path, self._schema, study=self.hash)
+            return dict(json.loads(labels["elubench_shards"])), table
         except (ValueError, KeyError, TypeError, OSError):
             return nothing
 
@@ -249,7 +243,14 @@ class Store:
 
     # Housekeeping.
 
-    def _set_aside(self, path: Path, why: str) -> None:
+    def _reject(self, path: Path, why: str, repair: bool) -> None:
+        if not repair:
+            warnings.warn(
+                f"{path} {why}; it is left out until the study is run again",
+                StoreWarning,
+                stacklevel=2,
+            )
+            return
         place = self.folder / "set-aside"
         with suppress(FileNotFoundError):  # another process was faster
             place.mkdir(exist_ok=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,7 @@ def run_study(
     plan = _opened(folder, study, spec)
     store = Store(folder, study.hash, SCHEMA, TRACE_SCHEMA)
     expected = {task.name: task.rows for task in plan.tasks}
-    rows, done = store.check(expected)
+    rows, done = store.check(expected, repair=True)
     if retry_failed:
         rows, done = _without_failures(study, plan, store, rows, done)
     tally = _Tally(study, plan, rows, done)
@@ -121,19 +122,19 @@ def run_study(
                 report(tally.progress())
         finally:
             results.close()  # type: ignore[attr-defined]
-    rows, done = store.check(expected)
+    rows, done = store.check(expected, repair=True)
     seconds = tally.progress().seconds
     tally = _Tally(study, plan, rows, done)
     return tally.progress(seconds)
 
 
 def load_results(out: str | Path) -> pd.DataFrame:
-    """One row a run, as far as the study has got, in the study's order.
+    """One row a run, as far as the study has got, by block, model, d, n, replicate and algorithm.
 
     Empty numbers are NaN: ``iterations_to_radius`` of a censored run, everything of a failed one.
     """
     study, plan, store = _existing(Path(out))
-    rows, _ = store.check({task.name: task.rows for task in plan.tasks})
+    rows, _ = store.check({task.name: task.rows for task in plan.tasks}, repair=False)
     frame: pd.DataFrame = rows.to_pandas()
     order = {block.name: place for place, block in enumerate(study.blocks)}
     place = frame["block"].map(order).astype("int64")
@@ -156,7 +157,7 @@ def load_traces(out: str | Path) -> pd.DataFrame:
 def study_progress(out: str | Path) -> Progress:
     """Where the study in a folder stands."""
     study, plan, store = _existing(Path(out))
-    rows, done = store.check({task.name: task.rows for task in plan.tasks})
+    rows, done = store.check({task.name: task.rows for task in plan.tasks}, repair=False)
     return _Tally(study, plan, rows, done).progress()
 
 
@@ -180,6 +181,13 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
     if found is None or found["hash"] != study.hash:
         differs = "" if found is None else specs.difference(found["spec"], study.canonical())
         raise StoreError(f"{folder} holds another study: {differs}. Choose another folder")
+    if found["elubench"] != __version__:
+        warnings.warn(
+            f"{folder} was begun with elubench {found['elubench']}, this is {__version__}; the "
+            "column 'elubench' says which rows are whose",
+            StoreWarning,
+            stacklevel=3,
+        )
     return tasks.plan(study, tuple(found["bounds"]))
 
 
@@ -218,7 +226,7 @@ def _without_failures(
         for task in plan.tasks
         if task.name in done and any(place(group) in places for group in task.groups)
     )
-    return store.check({task.name: task.rows for task in plan.tasks})
+    return store.check({task.name: task.rows for task in plan.tasks}, repair=True)
 
 
 class _Tally:

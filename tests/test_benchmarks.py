@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from conftest import needs_jit
 
-from benchmarks import kernels, limits, runs
+from benchmarks import kernels, limits, runs, studies
 
 CLASSES = [
     found
-    for module in (kernels, runs)
+    for module in (kernels, runs, studies)
     for _, found in inspect.getmembers(module, inspect.isclass)
     if found.__module__ == module.__name__ and hasattr(found, "params")
 ]

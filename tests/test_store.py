@@ -1,6 +1,7 @@
 """A study's folder after accidents: kills, cuts, strangers, a full disk, two writers at once."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -127,7 +128,7 @@ class TestDamage:
         victim = shards(folder)[0]
         name = victim.stem
         hash = json.loads((folder / "study.json").read_text())["hash"]
-        table = store._read(victim, tasks.SCHEMA)
+        table, _ = store._read(victim, tasks.SCHEMA)
         victim.write_bytes(store.parquet(table.drop_columns("gap"), study=hash, task=name))
         with pytest.warns(StoreWarning, match="other columns"):
             assert resumed(folder)[1] == 1
@@ -163,8 +164,28 @@ class TestDamage:
         for path in (old, new):
             path.write_bytes(b"half")
         os.utime(old, (0, 0))
-        assert len(eb.load_results(folder)) == 36
+        assert len(resumed(folder)[0]) == 36
         assert (old.exists(), new.exists()) == (False, True)
+
+    def test_loading_moves_nothing(self, folder):
+        victim = shards(folder)[0]
+        victim.write_bytes(b"PAR1")
+        with pytest.warns(StoreWarning, match="left out until the study is run again"):
+            assert len(eb.load_results(folder)) == 33
+        assert victim.exists()
+        assert not (folder / "set-aside").exists()
+
+    def test_another_version_is_said(self, folder):
+        path = folder / "study.json"
+        path.write_text(path.read_text().replace(f'"{eb.__version__}"', '"0.0.1"'))
+        with pytest.warns(StoreWarning, match=r"begun with elubench 0\.0\.1, this is"):
+            resumed(folder)
+
+    def test_other_columns_are_another_format(self):
+        """Who changes the columns must change FORMAT, so that old folders are refused, not emptied."""
+        text = f"{tasks.SCHEMA} {tasks.TRACE_SCHEMA}"
+        columns = hashlib.sha256(text.encode()).hexdigest()[:12]
+        assert (store.FORMAT, columns) == (1, "411d2bc51c02")
 
 
 class TestAnotherStudy:
@@ -382,5 +403,5 @@ def test_many_rows_load_through_one_file(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
     eb.run_study(small(replicates=scaled(20, 4)), tmp_path / "out")
     before = eb.load_results(tmp_path / "out")
-    monkeypatch.setattr(store.Store, "_tables", lambda self, tasks, expected: iter(tasks))
+    monkeypatch.setattr(store.Store, "_tables", lambda self, tasks, *_: iter(tasks))
     assert before.equals(eb.load_results(tmp_path / "out"))

@@ -317,7 +317,8 @@ class TestData:
 
     def test_other_algorithms_blocks_and_replicates_change_nothing(self, results, tmp_path):
         study = small(algorithms=["LBFGS", "EM"], n=[10_000], replicates=8)
-        study["block"].insert(0, {**study["block"][0], "name": "another", "samples": "direct"})
+        another = {"name": "another", "samples": "direct", "n": [200]}
+        study["block"].insert(0, {**study["block"][0], **another})
         eb.run_study(study, tmp_path / "out")
         new = eb.load_results(tmp_path / "out")
         new = new[(new["block"] == "small") & (new["algorithm"] == "EM") & (new["replicate"] < 6)]
@@ -401,7 +402,8 @@ class TestRows:
         assert (whole[whole["algorithm"] == "EM"]["iterations"] == budget).all()
 
     def test_validation_selects(self, tmp_path):
-        study = small(validation=0.1, stop="end", n=[10_000], samples="direct", max_iter=200)
+        n, budget = scaled((10_000, 200), (200, 100))
+        study = small(validation=0.1, stop="end", n=[n], samples="direct", max_iter=budget)
         eb.run_study(study, tmp_path / "out")
         frame = eb.load_results(tmp_path / "out")
         elu = frame[frame["algorithm"] == "ELU"]
