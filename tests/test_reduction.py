@@ -230,17 +230,6 @@ class TestBits:
         parallel = one_pass("pass_parallel", made, 7.0, u, b, want)
         assert serial.tobytes() == parallel.tobytes()
 
-    @pytest.mark.parametrize("d", [1, 4, 17])
-    def test_parallel_and_serial_moments(self, d):
-        X, weights, *_ = problem(scaled(9 * rows_of(d) + 3, 150), d, weighted=True)
-        made = packed(X, weights)
-        results = []
-        for kernel in (reduction.moments_serial, reduction.moments_parallel):
-            partial = np.full((made.blocks, 1, 1 + 2 * d), np.nan)
-            ready(kernel)(made.data, made.weights, made.rows, partial)
-            results.append(partial.tobytes())
-        assert results[0] == results[1]
-
     @pytest.mark.parametrize("d", [1, 4, 5, 17])
     def test_directions_together_and_alone(self, d):
         X, weights, u, b = problem(scaled(20_000, 100), d, weighted=True, k=5)
