@@ -265,9 +265,10 @@ def fit(
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so where the mean of X is elsewhere.
 
-    "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where a pass with
-    second-order sums costs ten plain ones and more. From the start that ``fit`` reads off the data,
-    isotropic model, n d = 10^6, 10 samples each, ``python -m benchmarks.auto`` finds
+    "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond: with second-order
+    sums a pass costs nine plain ones at d = 32, twenty at d = 64 and, n being small, much more for
+    general locations. From the start that ``fit`` reads off the data, isotropic model, 10 samples
+    each, ``python -m benchmarks.auto --samples 10 --numbers 1000000`` finds
 
     ========================  ==============  =======  =============  ==========
     passes, median (largest)  NewtonAnderson  LBFGS    SQUAREM        EM
