@@ -137,6 +137,7 @@ class TestRun:
 def test_ctrl_c_stops_cleanly(tmp_path, engine):
     if engine == "dask":
         pytest.importorskip("distributed")
+        psutil = pytest.importorskip("psutil")
     path, out = tmp_path / "long.toml", tmp_path / "out"
     # far more work than this test waits for; a run alone takes seconds
     long = SPEC.replace("replicates = 3", 'replicates = 500\nstop = "end"')
@@ -157,7 +158,11 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
         waited = time.monotonic()
         while not (out / "study.json").exists() and time.monotonic() - waited < 60:
             time.sleep(0.05)
-        time.sleep(3.0 if engine == "dask" else 1.0)
+        if engine == "dask":  # its workers take their time to start on a busy machine
+            family = psutil.Process(child.pid)
+            while len(family.children(recursive=True)) < 2 and time.monotonic() - waited < 60:
+                time.sleep(0.05)
+        time.sleep(4.0 if engine == "dask" else 1.0)
         os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to everything in the foreground
         said = child.communicate(timeout=60)
     finally:

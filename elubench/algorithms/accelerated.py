@@ -14,6 +14,7 @@ import numpy as np
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
+from elubench.kernels.vectors import copy
 from elubench.samples import check
 
 # SQUAREM's state: where it stands in a cycle, the largest step, the gap at x1; then x0, x1, x2.
@@ -42,12 +43,12 @@ def _squarem(
     if state[_PHASE] == 0.0:
         if state[_LARGEST] == 0.0:
             state[_LARGEST] = options[0]
-        x0[:] = points[0]
-        x1[:] = em[0]
-        points[0] = em[0]
+        copy(points[0], x0)
+        copy(em[0], x1)
+        copy(em[0], points[0])
         state[_PHASE] = 1.0
     elif state[_PHASE] == 1.0:
-        x2[:] = em[0]
+        copy(em[0], x2)
         state[_GAP] = gap[0]
         first, second = 0.0, 0.0
         for j in range(p):
@@ -62,8 +63,8 @@ def _squarem(
         if length == state[_LARGEST]:
             state[_LARGEST] *= options[0]
         if length == 1.0:  # the leap would be x2 itself
-            points[0] = x2
-            iterate[:] = x2
+            copy(x2, points[0])
+            copy(x2, iterate)
             report[1] = 1.0
             state[_PHASE] = 0.0
         else:
@@ -73,11 +74,11 @@ def _squarem(
             state[_PHASE] = 2.0
     else:
         if gap[0] <= state[_GAP]:
-            iterate[:] = em[0]
+            copy(em[0], iterate)
         else:  # also where the leap left the region of positive scale, and the gap is NaN
-            iterate[:] = x2
+            copy(x2, iterate)
             state[_LARGEST] = max(1.0, state[_LARGEST] / options[0])
-        points[0] = iterate
+        copy(iterate, points[0])
         report[1] = 1.0
         state[_PHASE] = 0.0
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
+from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 from elubench.samples import check
 
@@ -58,7 +59,7 @@ def _update(
 ) -> None:
     step = next_step(options, state, t)
     descend(points[0], gradient[0], step)
-    iterate[:] = points[0]
+    copy(points[0], iterate)
     report[0], report[1], report[2] = step, 1.0, 0.0
 
 
@@ -77,7 +78,7 @@ def _update_centred(
 ) -> None:
     step = next_step(options, state, t)
     descend_centred(points[0], em[0], gradient[0], step)
-    iterate[:] = points[0]
+    copy(points[0], iterate)
     report[0], report[1], report[2] = step, 1.0, 0.0
 
 

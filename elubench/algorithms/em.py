@@ -7,6 +7,7 @@ from typing import Any
 
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
+from elubench.kernels.vectors import copy
 
 
 @kernel("exact", signatures.UPDATE)
@@ -22,8 +23,8 @@ def _update(
     iterate: Any,
     report: Any,
 ) -> None:
-    points[0] = em[0]
-    iterate[:] = em[0]
+    copy(em[0], points[0])
+    copy(em[0], iterate)
     report[0], report[1], report[2] = 1.0, 1.0, 0.0
 
 

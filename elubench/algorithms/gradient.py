@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +11,8 @@ from elubench.algorithms.base import Algorithm
 from elubench.algorithms.elu import descend, next_step
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
+from elubench.kernels.vectors import copy, norm
 from elubench.samples import check
-
-
-@kernel("exact")
-def _length(v: Any) -> float:
-    total = 0.0
-    for value in v:
-        total += value * value
-    return math.sqrt(total)
 
 
 @kernel("exact", signatures.UPDATE)
@@ -37,13 +29,13 @@ def _polyak(
     report: Any,
 ) -> None:
     left = gap[0] - options[0]
-    square = _length(gradient[0]) ** 2
+    square = norm(gradient[0]) ** 2
     if left <= 0.0 or square == 0.0:
         report[0], report[1], report[2] = 0.0, 0.0, 1.0
         return
     step = left / square
     descend(points[0], gradient[0], step)
-    iterate[:] = points[0]
+    copy(points[0], iterate)
     report[0], report[1], report[2] = step, 1.0, 0.0
 
 
@@ -85,12 +77,12 @@ def _normalized(
 ) -> None:
     """next_step divides by options[1]: here 1 / beta, so the length shrinks."""
     length = next_step(options, state, t)
-    size = _length(gradient[0])
+    size = norm(gradient[0])
     if size == 0.0:
         report[0], report[1], report[2] = 0.0, 0.0, 1.0
         return
     descend(points[0], gradient[0], length / size)
-    iterate[:] = points[0]
+    copy(points[0], iterate)
     report[0], report[1], report[2] = length, 1.0, 0.0
 
 

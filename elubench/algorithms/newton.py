@@ -31,6 +31,7 @@ import numpy as np
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.kernels.vectors import norm
 from elubench.samples import check
 from elubench.samples.base import Floats
 
@@ -85,14 +86,6 @@ def eigen(matrix: Any, vectors: Any) -> None:
                     one, two = vectors[k, i], vectors[k, j]
                     vectors[k, i] = cosine * one - sine * two
                     vectors[k, j] = sine * one + cosine * two
-
-
-@kernel("exact")
-def _norm(v: Any) -> float:
-    total = 0.0
-    for value in v:
-        total += value * value
-    return math.sqrt(total)
 
 
 @kernel("exact")
@@ -157,7 +150,8 @@ def _update(
             lowest = i
     floor = 1e-13 * max(1.0, largest)
     predicted = 0.0
-    newton[:] = 0.0
+    for j in range(p):
+        newton[j] = 0.0
     for i in range(p):
         slope = 0.0
         for j in range(p):
@@ -166,7 +160,7 @@ def _update(
         predicted += 0.5 * slope * slope / curvature
         for j in range(p):
             newton[j] -= slope / curvature * vectors[j, i]
-    length = _norm(newton)
+    length = norm(newton)
     if length > _LONGEST:
         for j in range(p):
             newton[j] *= _LONGEST / length
@@ -213,7 +207,7 @@ def _update(
         square += (order * step) ** 2
         for j in range(p):
             trial[j] += order * step * vectors[j, i]
-    if math.sqrt(square) <= 2.0 * max(_norm(iterate), length):
+    if math.sqrt(square) <= 2.0 * max(norm(iterate), length):
         state[_PHASE] = _EXTRAPOLATED
         report[0] = math.sqrt(square) / length
         for j in range(p):

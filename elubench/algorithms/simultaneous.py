@@ -19,6 +19,7 @@ from elubench.algorithms.base import Algorithm
 from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
 from elubench.algorithms.em import EM
 from elubench.kernels import kernel, signatures
+from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 from elubench.samples import check
 from elubench.samples.base import Floats
@@ -68,16 +69,16 @@ def _update(
         if not np.isfinite(gradient[1, j]):  # asking for losses would cost a third of the pass
             state[_ALIVE] = 0.0
     if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
-        iterate[:] = points[0]
+        copy(points[0], iterate)
         report[0] = 1.0
     else:
-        iterate[:] = points[1]
+        copy(points[1], iterate)
         report[0] = state[_USED]
     report[1], report[2] = (0.0 if asked == 0 else 1.0), 0.0
-    points[0] = em[0]
+    copy(em[0], points[0])
     state[_USED] = next_step(options, state, asked)
     if state[_ALIVE] == 0.0:
-        points[1] = points[0]  # keeps the second direction harmless
+        copy(points[0], points[1])  # keeps the second direction harmless
     elif options[3] != 0.0:
         descend_centred(points[1], em[1], gradient[1], state[_USED])
     else:

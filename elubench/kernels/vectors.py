@@ -1,0 +1,24 @@
+"""Small things that updates do to vectors, as loops: NumPy's assignments take seconds to compile."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from elubench.kernels._jit import kernel
+
+
+@kernel("exact")
+def copy(source: Any, target: Any) -> None:
+    """Write one vector over another."""
+    for j in range(target.size):
+        target[j] = source[j]
+
+
+@kernel("exact")
+def norm(v: Any) -> float:
+    """Euclidean length."""
+    total = 0.0
+    for value in v:
+        total += value * value
+    return math.sqrt(total)
