@@ -74,6 +74,8 @@ def in_turns(cases, rounds, at_least=0.02):
     taken = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
+            time.sleep(0.02)  # threads of the case before, BLAS's for one, spin for a while
+            case()
             start = time.perf_counter()
             for _ in range(calls[name]):
                 case()
@@ -222,12 +224,14 @@ def start_up(rounds):
     """First use with an empty kernel cache, and later starts with a full one."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "ELUBENCH_CACHE_DIR": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or every import compiles Python, too
 
         def run(code):
             command = [sys.executable, "-c", code]
             done = subprocess.run(command, env=environment, check=True, capture_output=True)
             return json.loads(done.stdout)
 
+        run("import elubench.runs, elubench.info; print(0)")  # byte code, once for all starts
         cold = run(WARMUP)
         later = statistics.median(run(FIRST_RESULT) for _ in range(max(3, rounds // 3)))
     return [

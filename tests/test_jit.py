@@ -361,7 +361,7 @@ class TestProcesses:
         source = Path(second["folder"])
         copy = tmp_path / source.name
         shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.tmp.*", ".probe*"))
-        for ending, names in (("nbi", ["pack_serial"]), ("nbc", ["moments"])):
+        for ending, names in (("nbi", ["pack"]), ("nbc", ["moments"])):
             for name in names:
                 (damaged,) = [f for f in files(copy, ending) if f".{name}-" in f.name]
                 damaged.write_bytes(damaged.read_bytes()[:100])

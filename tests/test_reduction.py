@@ -31,7 +31,7 @@ def packed(X, weights=None):
     """Tiles of any number of rows, one included."""
     n, d = X.shape
     made = tiles.empty_tiles(n, d, weights is not None)
-    ready(tiles.pack_serial)(X, 0, made.data, np.zeros(len(made.data), dtype=np.int64))
+    ready(tiles.pack)(X, 0, made.data, np.zeros(len(made.data), dtype=np.int64))
     if weights is not None:
         made.weights.reshape(-1)[:n] = weights
     return made

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange, types
+from numba import types
 
 from elubench.kernels._jit import kernel
 
@@ -79,24 +79,11 @@ def _pack_tile(chunk: Any, start: int, tile: int, data: Any) -> int:
 
 
 @kernel(
-    "parallel",
-    types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
-)
-def pack_parallel(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
-    """Copy rows start, start + 1, ... into the tiles; a verdict on the numbers for every tile."""
-    rows = data.shape[2]
-    first = start // rows
-    count = (start + chunk.shape[0] - 1) // rows + 1 - first
-    for k in prange(count):
-        verdicts[first + k] = max(verdicts[first + k], _pack_tile(chunk, start, first + k, data))
-
-
-@kernel(
     "exact",
     types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
 )
-def pack_serial(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
-    """As :func:`pack_parallel`, in the calling thread."""
+def pack(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
+    """Copy rows start, start + 1, ... into the tiles; a verdict on the numbers for every tile."""
     rows = data.shape[2]
     first = start // rows
     count = (start + chunk.shape[0] - 1) // rows + 1 - first

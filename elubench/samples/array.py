@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elubench.kernels import reduction, tiles
+from elubench.kernels import tiles
 from elubench.kernels._jit import ready
 from elubench.samples import check
 from elubench.samples.base import Floats, PackedSample
@@ -34,7 +33,7 @@ class ArraySample(PackedSample):
         verdicts = np.zeros(len(packed.data), dtype=np.int64)
         step = max(1, _CHUNK_NUMBERS // d)
         for start in range(0, n, step):
-            _pack(_chunk(X, start, start + step), start, packed.data, verdicts)
+            ready(tiles.pack)(_chunk(X, start, start + step), start, packed.data, verdicts)
             _refuse(verdicts)
         if row_weights is not None:
             packed.weights.reshape(-1)[:n] = row_weights
@@ -80,17 +79,6 @@ def _chunk(X: Any, start: int, stop: int) -> Floats:
     with np.errstate(over="ignore"):  # a wider float that becomes infinite is refused afterwards
         chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()
-
-
-def _pack(chunk: Floats, start: int, data: Floats, verdicts: Any) -> None:
-    threads = chunk.size >= reduction.PARALLEL_FROM and numba.get_num_threads() > 1
-    if threads and reduction.parallel_region.acquire(blocking=False):
-        try:
-            ready(tiles.pack_parallel)(chunk, start, data, verdicts)
-        finally:
-            reduction.parallel_region.release()
-    else:
-        ready(tiles.pack_serial)(chunk, start, data, verdicts)
 
 
 def _refuse(verdicts: Any) -> None:
