@@ -113,5 +113,6 @@ class TestTable:
         took = limits.in_turns(
             {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, 0
         )
-        assert calls[4:] == ["a", "b"] * 3
+        # twice to size a round, then in every round once untimed and once timed
+        assert calls[4:] == ["a", "a", "b", "b"] * 3
         assert min(took.values()) > 0
