@@ -125,9 +125,9 @@ class Store:
             for part in ("shards", "traces"):
                 (folder / part).mkdir(parents=True, exist_ok=True)
             if text is not None:
-                _write(folder / "study.toml", text.encode())
+                write_whole(folder / "study.toml", text.encode())
             content = json.dumps({"format": FORMAT, **description}, indent=1).encode()
-            _write(folder / "study.json", content, keep=True)
+            write_whole(folder / "study.json", content, keep=True)
 
     # Shards.
 
@@ -142,8 +142,8 @@ class Store:
         """Keep what a task made."""
         with _disk(self.folder):
             if traces is not None:
-                _write(self._path(task, "traces"), traces)
-            _write(self._path(task), rows)
+                write_whole(self._path(task, "traces"), traces)
+            write_whole(self._path(task), rows)
 
     def check(self, expected: dict[str, int], repair: bool) -> tuple[pa.Table, set[str]]:
         """Read every shard; return the rows and the tasks that are done.
@@ -239,7 +239,7 @@ class Store:
     def _consolidate(self, rows: pa.Table, shards: dict[str, list[int]]) -> None:
         content = parquet(rows, study=self.hash, shards=json.dumps(shards))
         with suppress(OSError):
-            _write(self.folder / "results.parquet", content)
+            write_whole(self.folder / "results.parquet", content)
 
     # Housekeeping.
 
@@ -277,7 +277,7 @@ def packed(
     return parquet(rows, **labels), None if traces is None else parquet(traces, **labels)
 
 
-def _write(path: Path, content: bytes, keep: bool = False) -> None:
+def write_whole(path: Path, content: bytes, keep: bool = False) -> None:
     """Put a whole file in place, atomically; with ``keep`` only where there is none."""
     temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
     try:

@@ -301,7 +301,7 @@ print(json.dumps([said, len(eb.load_results(out))]))
         def refused(*_, **__):
             raise PermissionError(errno.EACCES, "Permission denied")
 
-        monkeypatch.setattr(store, "_write", refused)
+        monkeypatch.setattr(store, "write_whole", refused)
         assert len(eb.load_results(folder)) == 36
 
 
@@ -390,7 +390,7 @@ print(json.dumps(None))
         def late(*arguments):
             monkeypatch.setattr(store.Store, "create", staticmethod(create))
             eb.run_study(small(replicates=2), out)
-            store._write(out / "study.json", b"too late", keep=True)
+            store.write_whole(out / "study.json", b"too late", keep=True)
 
         monkeypatch.setattr(store.Store, "create", staticmethod(late))
         with pytest.raises(StoreError, match="another study"):
