@@ -1,0 +1,332 @@
+"""One look for all figures: a colour, a marker and a dash for each algorithm, axes that read well.
+
+Figures are drawn within :func:`look`, which starts from matplotlib's own defaults, so they do not depend
+on what a notebook or a configuration file has set, and leave nothing behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Inches: a figure as wide as the page.
+WIDTH = 7.6
+DPI = 160
+
+#: Theory is drawn in one way everywhere.
+THEORY: dict[str, Any] = {"color": "0.25", "linestyle": (0, (4.0, 2.0)), "linewidth": 1.0}
+QUIET = "0.45"
+
+
+class Look(NamedTuple):
+    """How an algorithm is drawn, everywhere."""
+
+    colour: str
+    marker: str
+    dash: Any
+    width: float
+
+
+#: Colours that stay apart for colour-blind readers (seaborn's "colorblind" and a few darker ones).
+LOOKS = {
+    "EM": Look("#0173b2", "o", "-", 1.8),
+    "ELU": Look("#de8f05", "s", "-", 1.8),
+    "CentredELU": Look("#cc78bc", "p", (0.0, (6.0, 1.2)), 1.8),
+    "NewtonAnderson": Look("#000000", "P", "-", 1.6),
+    "LBFGS": Look("#d55e00", "^", (0.0, (5.0, 1.2, 1.2, 1.2)), 1.4),
+    "SQUAREM": Look("#029e73", "v", (0.0, (4.0, 1.2)), 1.4),
+    "Anderson": Look("#56b4e9", "h", (0.0, (2.4, 1.0)), 1.4),
+    "Polyak": Look("#949494", "<", (0.0, (1.0, 1.0)), 1.4),
+    "NormalizedGD": Look("#5d3a9b", ">", (0.0, (1.0, 1.0)), 1.4),
+    "Newton": Look("#a0703c", "D", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), 1.4),
+    "GradientDescent": Look("#6b6b00", "X", (0.0, (4.0, 3.0)), 1.4),
+    "Simultaneous": Look("#006d6d", "*", (0.0, (4.0, 3.0)), 1.4),
+}
+_UNKNOWN = Look("#444444", "d", (0.0, (2.0, 2.0)), 1.4)
+#: For things other than algorithms: sizes n, dimensions d.
+SHADES = ("#9ecae1", "#4a98c9", "#17519c", "#08204a")
+
+
+def look_of(algorithm: str) -> Look:
+    """Colour, marker and dash of an algorithm; those that nobody has planned for share one."""
+    return LOOKS.get(algorithm, _UNKNOWN)
+
+
+def in_order(algorithms: Iterable[str]) -> list[str]:
+    """Algorithms in the order of ``LOOKS``, others after them by name."""
+    known = list(LOOKS)
+    return sorted(set(algorithms), key=lambda a: (known.index(a) if a in known else len(known), a))
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Matplotlib's defaults, seaborn's ticks, our sizes; everything else is as it was afterwards."""
+    with (
+        matplotlib.style.context("default"),
+        sns.axes_style("ticks"),
+        sns.plotting_context("notebook", font_scale=0.82),
+        matplotlib.rc_context(_OWN),
+    ):
+        yield
+
+
+_OWN: dict[Any, Any] = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.5,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "legend.fontsize": 9.0,
+    "legend.frameon": False,
+    "font.size": 9.5,
+    "lines.markersize": 4.5,
+    "axes.linewidth": 0.8,
+    "xtick.major.width": 0.8,
+    "ytick.major.width": 0.8,
+    "xtick.major.size": 4.0,
+    "ytick.major.size": 4.0,
+    "font.family": ["DejaVu Sans"],
+    "svg.hashsalt": "elubench",
+    "svg.fonttype": "path",
+    "path.simplify": True,
+}
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Make a function draw within :func:`look`."""
+
+    @functools.wraps(draw)
+    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
+        with look():
+            return draw(*args, **kwargs)
+
+    return inside
+
+
+def new_figure(
+    columns: int = 1, rows: int = 1, *, height: float = 3.0, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure as wide as the page, and its axes row by row. ``height`` is that of a row in inches."""
+    figure = Figure(figsize=(WIDTH, height * rows), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, [axes[i, j] for i in range(rows) for j in range(columns)]
+
+
+def as_svg(figure: Figure) -> bytes:
+    """The figure as SVG with outlined text: the same everywhere, without fonts or dates."""
+    return _saved(figure, "svg", metadata={"Date": None, "Creator": None})
+
+
+def as_png(figure: Figure, dpi: float = DPI) -> bytes:
+    """The figure as PNG."""
+    return _saved(figure, "png", dpi=dpi, metadata={"Software": None})
+
+
+@styled
+def _saved(figure: Figure, kind: Literal["svg", "png"], **options: Any) -> bytes:
+    target = io.BytesIO()
+    figure.savefig(target, format=kind, **options)
+    return target.getvalue()
+
+
+# --- axes ------------------------------------------------------------------------------------------
+
+
+def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 6) -> None:
+    """A logarithmic axis with ticks at whole powers of ten, at most ``most`` of them.
+
+    Where less than two powers are in sight, 1, 2 and 5 times a power are marked instead. Call it last:
+    it reads the limits.
+    """
+    line = axes.xaxis if axis == "x" else axes.yaxis
+    low, high = sorted(axes.get_xlim() if axis == "x" else axes.get_ylim())
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last - first >= 1:
+        stride = max(1, math.ceil((last - first + 1) / most))
+        powers = [k for k in range(first, last + 1) if k % stride == 0]
+        line.set_major_locator(FixedLocator([10.0**k for k in powers]))
+        line.set_major_formatter(FuncFormatter(lambda x, _: power(x)))
+        between = [10.0**k for k in range(first, last + 1) if k % stride]
+        if stride == 1:
+            between = [m * 10.0**k for k in range(first - 1, last + 1) for m in range(2, 10)]
+        line.set_minor_locator(FixedLocator([x for x in between if low <= x <= high]))
+    else:
+        steps = [m * 10.0**k for k in range(first - 2, last + 2) for m in (1, 2, 5)]
+        steps = [x for x in steps if low <= x <= high]
+        if len(steps) < 2:
+            steps = [float(f"{x:.2g}") for x in np.geomspace(low, high, 4)[1:-1]]
+        line.set_major_locator(FixedLocator(steps))
+        line.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        line.set_minor_locator(NullLocator())
+    line.set_minor_formatter(NullFormatter())
+
+
+def value_ticks(axes: Axes, axis: Literal["x", "y"], values: Sequence[float]) -> None:
+    """Ticks at the values themselves, written out: for d, or a few n."""
+    line = axes.xaxis if axis == "x" else axes.yaxis
+    line.set_major_locator(FixedLocator([float(value) for value in values]))
+    line.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    line.set_minor_locator(NullLocator())
+
+
+def power(value: float) -> str:
+    """A power of ten as it is set on an axis."""
+    return rf"$10^{{{round(math.log10(value))}}}$"
+
+
+def size(n: float) -> str:
+    """A sample size in text: 10^6, 3·10^5, 2,000."""
+    exponent = math.floor(math.log10(n) + 1e-12)
+    mantissa = n / 10.0**exponent
+    if n >= 1e4 and abs(mantissa - round(mantissa)) < 1e-9:
+        head = "" if round(mantissa) == 1 else f"{round(mantissa)}·"
+        return f"{head}10^{exponent}"
+    return f"{n:,.0f}"
+
+
+def shown_size(n: float) -> str:
+    """The same in matplotlib's mathematics."""
+    text = size(n)
+    if "^" not in text:
+        return text
+    head, _, exponent = text.partition("10^")
+    head = head.replace("·", r"\cdot ")
+    return rf"${head}10^{{{exponent}}}$"
+
+
+def slope_line(
+    axes: Axes,
+    x: tuple[float, float],
+    anchor: tuple[float, float],
+    slope: float,
+    text: str = "",
+    above: bool = True,
+) -> None:
+    """The line of a power of x through a point, on logarithmic axes, labelled at its middle."""
+    ends = np.asarray(x, dtype=float)
+    axes.plot(ends, anchor[1] * (ends / anchor[0]) ** slope, zorder=1.5, **THEORY)
+    if text:
+        middle = math.sqrt(ends[0] * ends[1])
+        axes.annotate(
+            text,
+            (middle, anchor[1] * (middle / anchor[0]) ** slope),
+            textcoords="offset points",
+            xytext=(0.0, 5.0 if above else -5.0),
+            ha="center" if abs(slope) < 0.3 else ("right" if above == (slope > 0) else "left"),
+            va="bottom" if above else "top",
+            color=THEORY["color"],
+            fontsize=8.5,
+        )
+
+
+def handle(algorithm: str, faint: bool = False) -> Line2D:
+    """What a legend shows for an algorithm."""
+    kind = look_of(algorithm)
+    return Line2D(
+        [],
+        [],
+        color=kind.colour,
+        marker=kind.marker,
+        linestyle=kind.dash,
+        linewidth=kind.width,
+        alpha=0.6 if faint else 1.0,
+        label=algorithm,
+    )
+
+
+def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6) -> None:
+    """A legend under all panels, where it covers nothing."""
+    figure.legend(
+        handles=list(handles),
+        loc="outside lower center",
+        ncols=min(columns, len(handles)),
+        handlelength=2.6,
+        columnspacing=1.4,
+    )
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]], room: float = 0.2) -> None:
+    """Name curves at their right ends, moved apart where they would collide; a thin line leads there.
+
+    ``ends`` has the algorithm and the last point of each curve; ``room`` is the share of the width of
+    the axes left for the names. Call it after the limits are set.
+    """
+    if not ends:
+        return
+    left = axes.get_xlim()[0]
+    logarithmic = axes.get_xscale() == "log"
+    last = max(x for _, x, _ in ends)
+    if logarithmic:
+        axes.set_xlim(left, last * (last / left) ** (room / (1.0 - room)))
+    else:
+        axes.set_xlim(left, last + (last - left) * room / (1.0 - room))
+    height = _inches_high(axes)
+    apart = 10.5 / 72.0 / height  # a line of text in units of the height of the axes
+    to_axes = axes.transData + axes.transAxes.inverted()
+    places = sorted((float(to_axes.transform((x, y))[1]), name, x, y) for name, x, y in ends)
+    targets = _spread([place for place, *_ in places], apart)
+    at = float(to_axes.transform((last, ends[0][2]))[0]) + 0.035
+    for target, (_, name, x, y) in zip(targets, places, strict=True):
+        axes.annotate(
+            name,
+            (x, y),
+            xycoords="data",
+            textcoords="axes fraction",
+            xytext=(at, target),
+            va="center",
+            ha="left",
+            fontsize=8.8,
+            color=look_of(name).colour,
+            fontweight="bold" if name in ("EM", "ELU") else "normal",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": look_of(name).colour,
+                "linewidth": 0.6,
+                "shrinkA": 0.0,
+                "shrinkB": 4.0,
+            },
+        )
+
+
+def _inches_high(axes: Axes) -> float:
+    """About how high axes will be once the layout is made: a row of the figure less its labels."""
+    figure, grid = axes.get_figure(root=True), axes.get_gridspec()
+    high = float(figure.get_size_inches()[1]) if figure is not None else 3.0
+    return 0.75 * high / (grid.nrows if grid is not None else 1)
+
+
+def _spread(places: Sequence[float], apart: float) -> list[float]:
+    """The nearest places, in the same order, no two closer than ``apart``.
+
+    Groups that touch are merged and centred on the mean of what they want (pool adjacent violators).
+    """
+    groups: list[tuple[float, int]] = []  # sum of wished-for starts, count
+    for number, place in enumerate(places):
+        groups.append((place - number * apart, 1))
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            total, count = groups.pop()
+            before, many = groups.pop()
+            groups.append((before + total, many + count))
+    starts = [total / count for total, count in groups for _ in range(count)]
+    return [start + number * apart for number, start in enumerate(starts)]
