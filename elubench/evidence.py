@@ -55,6 +55,10 @@ class Evidence:
         """
         return _first(self.results, LEVELS[self.level], conditions)
 
+    def last_rows(self, **conditions: Any) -> pd.DataFrame:
+        """Rows, selected in the same way, from the last study that has any: beside ``paths``."""
+        return _first(self.results, LEVELS[self.level][::-1], conditions)
+
     def paths(self, **conditions: Any) -> pd.DataFrame:
         """Recorded iterates, selected in the same way, from the last study that has any.
 
