@@ -21,6 +21,8 @@ from elubench import __version__
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+    from elubench.verification import Verification
+
 ERROR = 2
 INTERRUPTED = 128 + 2  # as a shell reports a process that SIGINT ended
 BROKEN_PIPE = 128 + 13  # the same for SIGPIPE
@@ -112,6 +114,77 @@ def _study(parser: argparse.ArgumentParser) -> Runner:
         return 1 if ended.failed else 0
 
     return run
+
+
+@command("verify", "hold every claim of the paper against measurements")
+def _verify(parser: argparse.ArgumentParser) -> Runner:
+    parser.add_argument(
+        "--level",
+        choices=("quick", "paper", "asymptotic"),
+        default="quick",
+        help="quick (default, minutes), paper, or asymptotic (n up to 10^12)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="verification", help="folder (default: verification)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="of the samples")
+    parser.add_argument("--engine", choices=("local", "dask"), default="local")
+    parser.add_argument("--workers", metavar="N", type=int, help="processes of the engine dask")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is running")
+
+    def run(options: argparse.Namespace) -> int:
+        from elubench import console, verification
+
+        bar = console.Bar()
+
+        def say(line: str) -> None:
+            bar.close()
+            print(f"elubench: {line}", file=sys.stderr, flush=True)
+
+        try:
+            with console.plain_warnings(bar):
+                done = verification.verify(
+                    options.level,
+                    options.out,
+                    options.engine,
+                    workers=options.workers,
+                    scheduler=options.scheduler,
+                    seed=options.seed,
+                    say=say,
+                    progress=bar,
+                )
+        except KeyboardInterrupt:
+            say("interrupted; what was finished is kept, and the same command goes on from there")
+            return INTERRUPTED
+        finally:
+            bar.close()
+        return _verdicts(done)
+
+    return run
+
+
+@command("report", "write the report of a verification from what is in its folder")
+def _report(parser: argparse.ArgumentParser) -> Runner:
+    parser.add_argument("out", metavar="DIR", help="the verification's folder")
+
+    def run(options: argparse.Namespace) -> int:
+        from elubench import console, verification
+
+        with console.plain_warnings():
+            return _verdicts(verification.report(options.out))
+
+    return run
+
+
+def _verdicts(done: Verification) -> int:
+    """Print the table of claims, and what is not as expected; 1 if there is such a claim."""
+    from elubench.report.summary import console_table
+
+    print(console_table(done.findings))
+    for key, (expected, found) in done.surprises.items():
+        print(f"not as expected: {key} is {found}, expected {expected}")
+    print(f"report: {done.report}")
+    return 1 if done.surprises else 0
 
 
 @command("fit", "fit two Gaussians to data and say in which regime they are")
