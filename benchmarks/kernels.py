@@ -10,28 +10,10 @@ import numba
 import numpy as np
 
 from elubench.kernels import reduction
+from elubench.kernels.hardware import SHARE, add_up
 from elubench.samples import ArraySample, LatticeSample, gaussian
 
 MOST_NUMBERS = 20_000_000  # 160 MB
-SHARE = 16384  # numbers that a thread takes at a time
-
-
-@numba.njit(fastmath=True, error_model="numpy", nogil=True)
-def _add_up_share(numbers):
-    total = 0.0
-    for i in range(len(numbers)):
-        total += numbers[i]
-    return total
-
-
-@numba.njit(parallel=True, error_model="numpy", nogil=True)
-def add_up(numbers):
-    """The sum of an array: what it costs only to read the data."""
-    shares = (len(numbers) + SHARE - 1) // SHARE
-    partial = np.zeros(shares)
-    for share in numba.prange(shares):
-        partial[share] = _add_up_share(numbers[share * SHARE : (share + 1) * SHARE])
-    return partial.sum()
 
 
 @numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)

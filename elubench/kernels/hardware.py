@@ -1,0 +1,51 @@
+"""What the hardware allows: the data only read, and tanh only computed.
+
+A pass does both, so it cannot take less than the longer of the two. These kernels have no signature:
+comparisons alone call them, and ``warmup`` need not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from elubench.kernels._jit import kernel
+from elubench.kernels.elementwise import tanh_in_place
+
+SHARE = 16384  # numbers that a thread takes at a time
+_IN_CACHE = 1024  # of these that a buffer in the level-1 cache holds
+
+
+@kernel("reduction")
+def _sum(numbers: Any) -> float:
+    total = 0.0
+    for i in range(numbers.size):
+        total += numbers[i]
+    return total
+
+
+@kernel("parallel")
+def add_up(numbers: Any) -> float:
+    """The sum of an array: what it costs only to read the data."""
+    shares = (numbers.size + SHARE - 1) // SHARE
+    partial = np.zeros(shares)
+    for share in prange(shares):
+        partial[share] = _sum(numbers[share * SHARE : (share + 1) * SHARE])
+    return partial.sum()
+
+
+@kernel("parallel")
+def tanh_in_cache(count: int) -> float:
+    """That many evaluations of tanh on numbers that never leave the level-1 cache."""
+    shares = (count + SHARE - 1) // SHARE
+    partial = np.zeros(shares)
+    for share in prange(shares):
+        y = np.linspace(-3.0, 3.0, _IN_CACHE)
+        left = min(SHARE, count - share * SHARE)
+        while left > 0:
+            tanh_in_place(y, min(_IN_CACHE, left))
+            left -= _IN_CACHE
+        partial[share] = _sum(y)
+    return partial.sum()
