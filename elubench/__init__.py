@@ -33,6 +33,7 @@ _HOMES = {
     "elubench.runs": ("Run", "run", "run_many"),
     "elubench.fits": ("Fit", "fit"),
     "elubench.kernels": ("kernel", "warmup"),
+    "elubench.rates": ("fit_rates",),
     "elubench.studies": ("load_results", "load_traces", "run_study"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from elubench.models import General as General
     from elubench.models import Isotropic as Isotropic
     from elubench.models import Model as Model
+    from elubench.rates import fit_rates as fit_rates
     from elubench.runs import Run as Run
     from elubench.runs import run as run
     from elubench.runs import run_many as run_many
