@@ -96,9 +96,11 @@ def exponent(
 
     Least squares of `ln statistic` on `ln n`, each n with the weight
 
-    - "variance": `m / v`, where m counts replicates and `v / m` is the bootstrap variance of
-      `ln statistic`, with ln v smoothed by a line in ln n. As they come, variances are too noisy:
-      the n that happen to look sure would get the weight, and the intervals would be too short;
+    - "variance": `m / (v + mean of v)`, where m counts replicates and `v / m` is the bootstrap
+      variance of `ln statistic`, with ln v smoothed by a line in ln n. As they come, variances are too
+      noisy: the n that happen to look sure would get the weight, and intervals would be too short. And
+      where an algorithm stalls at large n, all errors are the same there; without the mean these
+      n would outweigh the rest a thousand times, and the slope be theirs alone;
     - "equal": 1.
 
     Parameters
@@ -269,10 +271,11 @@ def _least_squares(x: Floats, weight: Floats, degree: int) -> Floats:
 
 
 def _smoothed(x: Floats, variance: Floats) -> Floats:
-    """Positive variances on the line that fits their logarithms; equal ones where that is no help."""
+    """Variances on the line that fits their logarithms, and their mean; equal where that is no help."""
     if len(x) < 4 or not np.all(variance > 0.0):
         return np.ones(len(x))
-    return np.asarray(np.exp(np.polynomial.Polynomial.fit(x, np.log(variance), 1)(x)))
+    line = np.exp(np.polynomial.Polynomial.fit(x, np.log(variance), 1)(x))
+    return np.asarray(line + np.mean(line))
 
 
 def _curvature(
@@ -304,9 +307,10 @@ class Growth:
         "fit", "held out", or "" where no law can be fitted to its median (see `growth`).
     laws : one row a law (index: its name): `formula`; `a`, `b` with intervals, fitted to all n;
         `predicted` at the largest n from the fit to the smaller ones, with interval; `error`,
-        `predicted / median - 1`; `curvature` with interval, the quadratic term over all n in the
-        law's own coordinates (count against ln n, ln count against ln n, ln count against
-        ln ln n), and `moving` where that interval excludes 0.
+        `predicted / median - 1`, and whether its interval has `covered` 0: the best of three laws
+        may still be wrong; `curvature` with interval, the quadratic term over all n in the law's
+        own coordinates (count against ln n, ln count against ln n, ln count against ln ln n), and
+        `moving` where that interval excludes 0.
     contest : one row for each pair of laws: `law`, `other`, and `ratio`, the log10 of `law`'s
         absolute prediction error, in ln count, over the other's, with interval `low`, `high`:
         negative where `law` predicts better, decided where the interval excludes 0.
@@ -512,6 +516,8 @@ def _laws(
         for name, values in (("a", a), ("b", b), ("predicted", np.exp(predicted))):
             row[name], row[f"{name}_low"], row[f"{name}_high"] = _estimate(values, level)
         row["error"] = math.expm1(predicted[0] - y[-1])
+        low, high = _interval(predicted[1:] - drawn[:, -1], level)
+        row["covered"] = bool(low <= 0.0 <= high)
         row["curvature"], row["curvature_low"], row["curvature_high"] = bend
         row["moving"] = bend[1] > 0.0 or bend[2] < 0.0
         rows[law] = row
@@ -614,9 +620,9 @@ def mle_at_zero(frame: pd.DataFrame, tolerance: float = 0.1, by: str = "n") -> p
 
     At d = 1 the mean log-likelihood is, to leading order, `Z theta^4 / sqrt(n) - k theta^8` with Z
     normal. Where Z < 0, on about every second sample, its maximum is at 0; else it is at
-    (Z/2k)^(1/4) n^(-1/8), which is below a tenth of the radius once in ten thousand samples. What
-    solvers leave of an MLE at 0 is 0, or some 1e-6 of the radius: any cut from 1e-4 to a tenth
-    finds the same samples.
+    (Z/2k)^(1/4) n^(-1/8), which is below x times the radius with probability of order x^4: for a
+    tenth, some two samples in a hundred thousand. Solvers leave 0 of an MLE at 0, or, where the
+    loss differs by less than its rounding, up to a hundredth of the radius.
 
     Returns
     -------
