@@ -16,7 +16,7 @@ import pandas as pd
 from elubench import lemmas
 from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
 from elubench.runs import run
-from elubench.samples import ArraySample, gaussian
+from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.samples.base import Floats
 
 
@@ -49,7 +49,7 @@ def lemma_tables(level: str, seed: int) -> pd.DataFrame:
 
 
 #: Sizes at which iterations are timed: large enough for every thread to have work.
-COST_SIZES = ((2**17, 1), (2**19, 1), (2**21, 1), (2**17, 4), (2**19, 4))
+COST_SIZES = ((2**17, 1), (2**19, 1), (2**21, 1), (2**18, 4), (2**17, 16))
 
 
 def costs(level: str, seed: int) -> pd.DataFrame:
@@ -74,7 +74,8 @@ def costs(level: str, seed: int) -> pd.DataFrame:
 
 #: Distance of the two true locations in units of the scale; 0 is one Gaussian.
 PRACTICE_CASES = {"one Gaussian": 0.0, "separated": 4.0}
-_PRACTICE_ROWS, _PRACTICE_ITERATIONS = 20_000, 60
+_PRACTICE_ROWS = {"one Gaussian": 10**8, "separated": 20_000}  # the first are on a lattice
+_PRACTICE_ITERATIONS = 100
 
 
 def practice(level: str, seed: int) -> pd.DataFrame:
@@ -86,13 +87,11 @@ def practice(level: str, seed: int) -> pd.DataFrame:
     """
     replicates = 30 if level == "quick" else 100
     rows = []
-    for d in (1, 4):
+    for d in (1, 2):
         for case, distance in PRACTICE_CASES.items():
             truth = np.full(d, 0.5 * distance / math.sqrt(d))
             for replicate in range(replicates):
-                X = gaussian(_PRACTICE_ROWS, d, seed=_seed(seed, d, replicate))
-                signs = np.random.default_rng(_seed(seed, d, replicate)).integers(0, 2, len(X))
-                sample = ArraySample(X + (2 * signs - 1)[:, None] * truth)
+                sample = _practice_sample(case, d, truth, _seed(seed, d, replicate))
                 start = np.full(d, 0.8 * math.sqrt(1.0 + 0.25 * distance**2) / math.sqrt(d))
                 both = run(
                     sample,
@@ -109,7 +108,7 @@ def practice(level: str, seed: int) -> pd.DataFrame:
                 rows.append(
                     (
                         case,
-                        len(X),
+                        sample.n,
                         d,
                         replicate,
                         bool(both.details["geometric"]),
@@ -121,6 +120,14 @@ def practice(level: str, seed: int) -> pd.DataFrame:
                 )
     columns = ["case", "n", "d", "replicate", "geometric", "iterations"]
     return pd.DataFrame(rows, columns=[*columns, "location_error", "em_error", "mle_error"])
+
+
+def _practice_sample(case: str, d: int, truth: Floats, seed: int) -> Sample:
+    n = _PRACTICE_ROWS[case]
+    if not np.any(truth):
+        return LatticeSample.gaussian(n, d, seed=seed)
+    signs = np.random.default_rng(seed).integers(0, 2, n)
+    return ArraySample(gaussian(n, d, seed=seed) + (2 * signs - 1)[:, None] * truth)
 
 
 def _seed(seed: int, d: int, replicate: int) -> int:

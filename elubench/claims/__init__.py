@@ -11,6 +11,7 @@ from __future__ import annotations
 from elubench.claims import beyond, lemmas, practice, rivals, theorem
 from elubench.claims.base import REGISTER, Measured, Missing
 from elubench.evidence import Evidence
+from elubench.rates import TooLittle
 from elubench.verdicts import Claim, Finding, Verdict, verdict_of
 
 __all__ = ["claims", "decide"]
@@ -34,7 +35,7 @@ def decide(evidence: Evidence) -> list[Finding]:
         try:
             got = measure(evidence)
             verdict: Verdict = verdict_of(got.measurements)
-        except Missing as missing:
+        except (Missing, TooLittle) as missing:
             got, verdict = Measured((), "", (str(missing),)), "inconclusive"
         findings.append(
             Finding(one, verdict, got.measurements, got.settings, got.remarks, got.figures)

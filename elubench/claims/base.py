@@ -119,13 +119,14 @@ def exponent_of(
     expected: float,
     share: float = ERRORS,
     by: str = "n",
-    statistic: str = "rmse",
+    statistic: str | float = "rmse",
     name: str | None = None,
 ) -> Measurement:
     """The exponent of ``by`` in an error over replicates."""
     fit = rates.exponent(rows, value=value, by=by, statistic=statistic, level=LEVEL)
     what = {"location_error": "location error", "scale_error": "scale error"}.get(value, value)
-    note = f"{'root mean square' if statistic == 'rmse' else 'mean'} over replicates"
+    said = {"rmse": "root mean square", "mean": "mean"}
+    note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
     if fit.moving:
         note += "; the local slope still moves with " + by
     return Measurement(
@@ -197,7 +198,12 @@ def from_lemmas(
 def contest(found: rates.Growth, law: str) -> Measurement:
     """How much better the stated law predicts the largest n than the other one: a ratio below 1."""
     other = {"logarithm": "power", "power": "logarithm"}[law]
-    value, low, high = found.contest(law, other)
+    table = found.contest
+    row = table[(table["law"] == "logarithm") & (table["other"] == "power")].iloc[0]
+    logs = (row["ratio"], row["low"], row["high"])
+    if law == "power":
+        logs = (-row["ratio"], -row["high"], -row["low"])
+    value, low, high = (float(10.0**one) for one in logs)
     return Measurement(
         f"error of the {law} law at the largest n, over that of the {other} law",
         value,

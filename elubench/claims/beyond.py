@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from elubench.claims.base import (
     MARGIN_ERRORS,
     Measured,
@@ -48,17 +50,27 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
+_WITH_HIGH_PROBABILITY = (
+    "Exponent of n in the 0.9 quantile of the validated error, since the claim is about most "
+    "samples: now and then noise drives even a start with equal coordinates onto an axis."
+)
+
+
 def _diagonal(evidence: Evidence, start: str) -> Measured:
-    rows = rows_of(
-        evidence, algorithm="ELU", model="diagonal", stop="end", start=start, samples="lattice"
-    )
-    rows = rows[rows["d"] == rows["d"].min()]
+    rows = _diagonal_rows(evidence, "ELU", start)
     return Measured(
-        (exponent_of(rows, "location_error", -0.25),),
+        (exponent_of(rows, "location_error", -0.25, statistic=0.9),),
         settings_of(rows),
         (censored(rows),),
         ("breaks",),
     )
+
+
+def _diagonal_rows(evidence: Evidence, algorithm: str, start: str) -> pd.DataFrame:
+    rows = rows_of(
+        evidence, algorithm=algorithm, model="diagonal", stop="end", start=start, samples="lattice"
+    )
+    return rows[rows["d"] == rows["d"].min()]
 
 
 @claim(
@@ -67,7 +79,7 @@ def _diagonal(evidence: Evidence, start: str) -> Measured:
     "Appendix B.1, Figure 3",
     "experiment",
     "On the diagonal model at d >= 2 ELU finds a location within O(n^(-1/4)).",
-    f"Exponent of n in the validated error, from a start with equal coordinates. {MARGIN_ERRORS}",
+    f"{_WITH_HIGH_PROBABILITY} {MARGIN_ERRORS}",
 )
 def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "equal")
@@ -80,10 +92,37 @@ def _(evidence: Evidence) -> Measured:
     "conjecture",
     "With high probability iterates do not enter the second phase, so ELU's radius on the diagonal "
     "model is n^(-1/4) from any start.",
-    f"Exponent of n in the validated error, from starts in random directions. {MARGIN_ERRORS}",
+    f"{_WITH_HIGH_PROBABILITY} {MARGIN_ERRORS}",
 )
 def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "generic")
+
+
+@claim(
+    "diagonal-radius",
+    "The radius of the diagonal model is n^(-1/4), d >= 2",
+    "Appendix B.1",
+    "remark",
+    "The statistical radius of the location is of order n^(-1/4): so close is what the data allow, "
+    "the maximum-likelihood estimate included.",
+    f"Exponent of n in the error of the sample's own optimum, the best of several starts. {MARGIN_ERRORS}",
+)
+def _(evidence: Evidence) -> Measured:
+    rows = _diagonal_rows(evidence, "NewtonAnderson", "equal")
+    return Measured(
+        (
+            exponent_of(
+                rows, "mle_location_error", -0.25, name="exponent of n, error of the optimum"
+            ),
+        ),
+        settings_of(rows),
+        (
+            "On an axis the diagonal model is the one at d = 1, with its radius n^(-1/8), and most "
+            "samples have their optimum close to one. A method that finds the optimum ends there; "
+            "ELU from equal coordinates is closer to the truth because it stops on the way.",
+        ),
+        ("breaks",),
+    )
 
 
 def _general(evidence: Evidence, algorithm: str) -> Measured:

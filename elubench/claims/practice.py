@@ -23,6 +23,7 @@ from elubench.claims.base import (
     share_of,
     table_of,
 )
+from elubench.claims.theorem import logarithmic
 from elubench.evidence import Evidence
 from elubench.verdicts import Measurement
 
@@ -156,7 +157,7 @@ def _(evidence: Evidence) -> Measured:
                 )
             )
     for dimension in (1, [2, 3, 4]):
-        got = _logarithmic(evidence, dimension).measurements[0]
+        got = logarithmic(evidence, dimension).measurements[0]
         label = "d = 1" if dimension == 1 else "d >= 2"
         measurements.append(
             Measurement(
@@ -175,7 +176,12 @@ def _(evidence: Evidence) -> Measured:
 
 
 def _cost_ratio(
-    table: pd.DataFrame, one: str, other: str, accepted: tuple[float, float], stated: float
+    table: pd.DataFrame,
+    one: str,
+    other: str,
+    accepted: tuple[float, float],
+    stated: float,
+    where: str = "",
 ) -> Measurement:
     """Median over rounds and sizes of a ratio of seconds within a round, with a bootstrap interval."""
     wide = table.pivot_table(index=["n", "d", "round"], columns="algorithm", values="seconds")
@@ -184,7 +190,7 @@ def _cost_ratio(
     draws = np.median(ratio[picks], axis=1)
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Measurement(
-        f"seconds an iteration, {one} over {other}",
+        f"seconds an iteration, {one} over {other}{where}",
         float(np.median(ratio)),
         float(low),
         float(high),
@@ -212,13 +218,13 @@ def _passes_text(table: pd.DataFrame) -> str:
     "Where it is not known whether the data are over-specified, run both: if EM converges "
     "geometrically, they are not, and EM is right; if it crawls, they are, and ELU is. This costs "
     "little more than one of them.",
-    "Two Gaussians four scales apart and one Gaussian, 20,000 rows, d = 1 and 4. Agrees: EM is "
+    "Two Gaussians four scales apart, and one Gaussian, d = 1 and 2. Agrees: EM is "
     "found to be geometric on at least nine in ten samples of the first kind and on at most one in "
     "ten of the second, the error on one Gaussian is below EM's after as many iterations, and both "
     "together cost less than one after the other.",
 )
 def _(evidence: Evidence) -> Measured:
-    table, cost = table_of(evidence, "practice"), table_of(evidence, "costs")
+    table = table_of(evidence, "practice")
     apart, one = (table[table["case"] == case] for case in ("separated", "one Gaussian"))
     return Measured(
         (
@@ -240,10 +246,42 @@ def _(evidence: Evidence) -> Measured:
                 one["em_error"],
                 (0.0, 1.0),
             ),
-            _cost_ratio(cost, "Simultaneous", "EM", (0.0, 2.0), 1.0),
         ),
-        f"isotropic model, {len(table):,} samples of n = {table['n'].iloc[0]:,}, a tenth held out, "
-        f"at most {table['iterations'].max()} iterations",
+        _practice_settings(table),
         (),
         ("costs",),
     )
+
+
+@claim(
+    "both-cost",
+    "Running EM and ELU together costs little more than one",
+    "Section 2.2, practical implications",
+    "remark",
+    "Running both at the same time only slightly increases the cost of running one of them.",
+    "Seconds an iteration of both, in one read of the data, over those of EM, at d = 1 and at d = "
+    "16. Agrees: at most 1.5 with all of its interval.",
+)
+def _(evidence: Evidence) -> Measured:
+    table = table_of(evidence, "costs")
+    few, many = (table[table["d"] == d] for d in (table["d"].min(), table["d"].max()))
+    return Measured(
+        (
+            _cost_ratio(few, "Simultaneous", "EM", (0.0, 1.5), 1.0, f", d = {few['d'].iloc[0]}"),
+            _cost_ratio(many, "Simultaneous", "EM", (0.0, 1.5), 1.0, f", d = {many['d'].iloc[0]}"),
+        ),
+        f"isotropic model, {_cost_settings(table)}",
+        (
+            "The order of the cost is the same. But where d is small the time goes into tanh, of "
+            "which both need one each; reading the data once for two saves time only where d is large.",
+        ),
+        ("costs",),
+    )
+
+
+def _practice_settings(table: pd.DataFrame) -> str:
+    cases = "; ".join(
+        f"{case}: {len(part)} samples, n = {part['n'].iloc[0]:.0e}, d = 1 and 2".replace("e+", "e")
+        for case, part in table.groupby("case")
+    )
+    return f"isotropic model; {cases}; a tenth held out, at most {table['iterations'].max()} iterations"

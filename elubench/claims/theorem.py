@@ -41,7 +41,7 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
         "they are part of every mean."
     ]
     conditions = step_size_conditions(0.01, 0.8, 0.8, dimension)
-    if not conditions.growth_holds:
+    if not conditions.growth_ok:
         remarks.append(
             "The theorem's first condition on eta and beta asks for at least 1 and is "
             f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
@@ -82,7 +82,7 @@ def _(evidence: Evidence) -> Measured:
     f"Iterations until twice the radius n^(-1/8), censored runs included. {MARGIN_ITERATIONS}",
 )
 def _(evidence: Evidence) -> Measured:
-    return _logarithmic(evidence, 1)
+    return logarithmic(evidence, 1)
 
 
 @claim(
@@ -108,10 +108,11 @@ def _(evidence: Evidence) -> Measured:
     f"Iterations until twice the radius (d/n)^(1/4), censored runs included. {MARGIN_ITERATIONS}",
 )
 def _(evidence: Evidence) -> Measured:
-    return _logarithmic(evidence, [2, 3, 4])
+    return logarithmic(evidence, [2, 3, 4])
 
 
-def _logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
+def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
+    """ELU's iterations against the logarithm, at the smallest of these d that was run."""
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
     dimension = int(rows["d"].min())
     rows = rows[rows["d"] == dimension]
@@ -244,7 +245,7 @@ def _(evidence: Evidence) -> Measured:
                 "exponent of d in the iterations",
                 *found.exponent,
                 -0.5,
-                around(-0.5, ERRORS),
+                (-INF, -0.5 + ERRORS * 0.5),
             ),
         ),
         settings_of(rows),
