@@ -21,7 +21,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +67,12 @@ LOOKS = {
 }
 _UNKNOWN = Look("#444444", "d", (0.0, (2.0, 2.0)), 1.4)
 #: For things other than algorithms: sizes n, dimensions d.
-SHADES = ("#9ecae1", "#4a98c9", "#17519c", "#08204a")
+SHADES = ("#9ecae1", "#3f97cf", "#12519e", "#06183a")
+
+
+def shade(number: int, of: int) -> str:
+    """The colour of the k-th of several things in an order, dark first."""
+    return SHADES[::-1][round(number * (len(SHADES) - 1) / max(1, of - 1)) if of > 3 else number]
 
 
 def look_of(algorithm: str) -> Look:
@@ -152,33 +163,43 @@ def _saved(figure: Figure, kind: Literal["svg", "png"], **options: Any) -> bytes
 # --- axes ------------------------------------------------------------------------------------------
 
 
-def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 6) -> None:
-    """A logarithmic axis with ticks at whole powers of ten, at most ``most`` of them.
+def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 7, upto: float = math.inf) -> None:
+    """A logarithmic axis with ticks at powers of ten, at most ``most`` of them, none above ``upto``.
 
-    Where less than two powers are in sight, 1, 2 and 5 times a power are marked instead. Call it last:
-    it reads the limits.
+    Where less than two powers are in sight, round numbers between them are marked instead. Call it
+    last: it reads the limits.
     """
     line = axes.xaxis if axis == "x" else axes.yaxis
     low, high = sorted(axes.get_xlim() if axis == "x" else axes.get_ylim())
+    high = min(high, upto * (1.0 + 1e-9))
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    between: list[float] = []
     if last - first >= 1:
         stride = max(1, math.ceil((last - first + 1) / most))
-        powers = [k for k in range(first, last + 1) if k % stride == 0]
+        phase = last if (last - first) % stride == 0 else 0  # both ends named, or multiples
+        powers = [k for k in range(first, last + 1) if (k - phase) % stride == 0]
         line.set_major_locator(FixedLocator([10.0**k for k in powers]))
         line.set_major_formatter(FuncFormatter(lambda x, _: power(x)))
-        between = [10.0**k for k in range(first, last + 1) if k % stride]
-        if stride == 1:
+        if stride > 1:
+            between = [10.0**k for k in range(first, last + 1)]
+        elif last - first <= 2:
             between = [m * 10.0**k for k in range(first - 1, last + 1) for m in range(2, 10)]
-        line.set_minor_locator(FixedLocator([x for x in between if low <= x <= high]))
     else:
-        steps = [m * 10.0**k for k in range(first - 2, last + 2) for m in (1, 2, 5)]
-        steps = [x for x in steps if low <= x <= high]
-        if len(steps) < 2:
-            steps = [float(f"{x:.2g}") for x in np.geomspace(low, high, 4)[1:-1]]
-        line.set_major_locator(FixedLocator(steps))
+        line.set_major_locator(FixedLocator(_round_numbers(low, high)))
         line.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        line.set_minor_locator(NullLocator())
+    line.set_minor_locator(FixedLocator([x for x in between if low <= x <= high]))
     line.set_minor_formatter(NullFormatter())
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Three to six round numbers between two numbers less than two powers of ten apart."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)):
+        ticks = [m * 10.0**k for k in decades for m in digits]
+        ticks = [float(f"{x:.3g}") for x in ticks if low <= x <= high]
+        if len(ticks) >= 3:
+            return ticks
+    return [float(x) for x in MaxNLocator(4).tick_values(low, high) if low <= x <= high]
 
 
 def value_ticks(axes: Axes, axis: Literal["x", "y"], values: Sequence[float]) -> None:
@@ -232,7 +253,7 @@ def slope_line(
             (middle, anchor[1] * (middle / anchor[0]) ** slope),
             textcoords="offset points",
             xytext=(0.0, 5.0 if above else -5.0),
-            ha="center" if abs(slope) < 0.3 else ("right" if above == (slope > 0) else "left"),
+            ha="right" if above == (slope > 0) else "left",
             va="bottom" if above else "top",
             color=THEORY["color"],
             fontsize=8.5,

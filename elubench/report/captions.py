@@ -1,0 +1,76 @@
+"""What a caption says about the runs that a figure or a table rests on, computed from their rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from elubench.report.style import in_order, size
+
+
+def about(rows: pd.DataFrame, *, radius: bool = True) -> str:
+    """Sizes, dimensions, samples, start, radius, study and seed of these runs, as a sentence."""
+    n, d = sorted(rows["n"].unique()), sorted(rows["d"].unique())
+    each = rows.groupby(["n", "d"])["replicate"].nunique()
+    samples = "/".join(sorted(rows["samples"].unique()))
+    parts = [
+        f"{', '.join(rows['model'].unique())} model",
+        f"n = {size(n[0])}" + (f" to {size(n[-1])}" if len(n) > 1 else ""),
+        f"d = {d[0]}" + (f" to {d[-1]}" if len(d) > 1 else ""),
+        f"{_span(each.min(), each.max())} {samples} sample{'s' if each.max() > 1 else ''}"
+        + (" at each" if len(each) > 1 else ""),
+        f"start of norm {_listed(rows['start_norm'])}",
+    ]
+    held = rows["validation"].dropna().unique()
+    if len(held):
+        parts.append(f"{held[0]:.0%} held out")
+    if radius:
+        parts.append(f"radius constant {_listed(rows['radius_constant'])}")
+    parts.append(f"study {', '.join(rows['study'].unique())}, seed {_listed(rows['seed'])}")
+    return f"{'; '.join(parts)}."
+
+
+def steps(rows: pd.DataFrame) -> str:
+    """The step sizes of ELU and its kind: "ELU with eta 0.01, beta 0.8"."""
+    found: dict[str, None] = {}
+    for name in in_order(rows["algorithm"]):
+        for options in rows.loc[rows["algorithm"] == name, "options"].unique():
+            given = _numbers(options)
+            if "eta" in given and "beta" in given:
+                found[f"{name} with eta {given['eta']:g}, beta {given['beta']:g}"] = None
+    return "; ".join(found)
+
+
+def beta_of(rows: pd.DataFrame) -> float | None:
+    """ELU's beta, where there is one."""
+    for options in rows.loc[rows["algorithm"] == "ELU", "options"].unique():
+        given = _numbers(options)
+        if 0.0 < given.get("beta", 1.0) < 1.0:
+            return given["beta"]
+    return None
+
+
+def sentence(*parts: str) -> str:
+    """Sentences after each other, each with a capital and a full stop."""
+    made = [part.strip().rstrip(".") for part in parts if part.strip()]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in made)
+
+
+def _numbers(options: Any) -> dict[str, float]:
+    try:
+        given = json.loads(options)
+    except (TypeError, ValueError):
+        return {}
+    if not isinstance(given, dict):
+        return {}
+    return {key: float(x) for key, x in given.items() if isinstance(x, int | float)}
+
+
+def _listed(column: pd.Series[Any]) -> str:
+    return ", ".join(f"{value:g}" for value in sorted(column.unique()))
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"

@@ -1,0 +1,194 @@
+"""Who reaches the statistical radius, and at what cost: against n, and as shares of runs by cost.
+
+A run that does not come within the radius is censored and stays in every count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from elubench import censoring, theory
+from elubench.report.captions import beta_of
+from elubench.report.style import (
+    THEORY,
+    handle,
+    in_order,
+    label_ends,
+    legend_below,
+    look_of,
+    new_figure,
+    power_ticks,
+    shown_size,
+    slope_line,
+    styled,
+)
+
+_QUARTILES = (0.25, 0.5, 0.75)
+_PANELS = 3  # sizes n for which distributions are drawn
+
+
+@styled
+def passes_figure(rows: pd.DataFrame) -> Figure:
+    """Passes to the radius against n: all algorithms, and without EM on a linear scale.
+
+    Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored, an
+    arrow at what was spent where too many are for there to be a median. ``rows`` are of one d.
+    """
+    d = int(rows["d"].iloc[0])
+    table = passes_table(rows)
+    figure, (left, right) = new_figure(2, height=3.7, width_ratios=(1.0, 1.15))
+    ends = {axes: _draw_medians(axes, table, skip) for axes, skip in ((left, ()), (right, ("EM",)))}
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlabel("sample size n")
+    left.set_yscale("log")
+    left.set_ylabel("passes over the data to the radius")
+    left.set_title(f"d = {d}: passes to the radius")
+    right.set_title("the same without EM, linear scale")
+    claimed = theory.rates("isotropic", d, "em")
+    _em_slope(left, table, claimed.iterations_n)
+    _elu_slope(right, table, theory.rates("isotropic", d, "elu"), beta_of(rows))
+    right.set_ylim(0.0, None)
+    label_ends(left, [end for end in ends[left] if end[0] in ("EM", "ELU")], room=0.16)
+    label_ends(right, ends[right], room=0.33)
+    for axes in (left, right):
+        power_ticks(axes, "x", upto=float(table["n"].max()))
+    power_ticks(left, "y")
+    return figure
+
+
+def passes_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """By algorithm and n: runs, censored share, quartiles by Kaplan-Meier, and the most spent."""
+    table = censoring.running_times(
+        rows, "passes_to_radius", "passes", by=("algorithm", "n"), quantiles=_QUARTILES
+    )
+    spent = rows.groupby(["algorithm", "n"], as_index=False).agg(spent=("passes", "max"))
+    return table.merge(spent, on=["algorithm", "n"], how="left")
+
+
+def _draw_medians(
+    axes: Axes, table: pd.DataFrame, skip: Sequence[str]
+) -> list[tuple[str, float, float]]:
+    """Curves of all algorithms but those to skip; the name and last point of each."""
+    ends = []
+    for name in reversed(in_order(table["algorithm"])):
+        if name in skip:
+            continue
+        kind = look_of(name)
+        part = table[table["algorithm"] == name].sort_values("n")
+        known = part[np.isfinite(part["median"]) & (part["median"] > 0)]
+        axes.plot(
+            known["n"], known["median"], color=kind.colour, linestyle=kind.dash, lw=kind.width
+        )
+        high = np.where(np.isfinite(known["q75"]), known["q75"], known["spent"].astype(float))
+        axes.vlines(known["n"], known["q25"], high, color=kind.colour, linewidth=1.0, alpha=0.6)
+        for whole, face in ((True, kind.colour), (False, "white")):
+            some = known[(known["censored"] == 0.0) == whole]
+            axes.plot(
+                some["n"],
+                some["median"],
+                kind.marker,
+                color=kind.colour,
+                markerfacecolor=face,
+                zorder=3.0,
+            )
+        lost = part[~np.isfinite(part["median"]) & (part["spent"].fillna(0.0) > 0)]
+        axes.plot(lost["n"], lost["spent"], marker=r"$\uparrow$", color=kind.colour, ls="", ms=7.0)
+        if len(known):
+            last = known.iloc[-1]
+            ends.append((name, float(last["n"]), float(last["median"])))
+    return ends
+
+
+def _em_slope(axes: Axes, table: pd.DataFrame, slope: float) -> None:
+    part = table[(table["algorithm"] == "EM") & np.isfinite(table["median"])].sort_values("n")
+    if len(part) < 2:
+        return
+    at = part.iloc[-1]
+    first = float(part["n"].iloc[len(part) // 3])
+    slope_line(
+        axes,
+        (first, float(at["n"])),
+        (float(at["n"]), 0.4 * float(at["median"])),
+        slope,
+        f"slope {_quarters(slope)}",
+        above=False,
+    )
+
+
+def _elu_slope(axes: Axes, table: pd.DataFrame, claimed: theory.Rates, beta: float | None) -> None:
+    part = table[(table["algorithm"] == "ELU") & np.isfinite(table["median"])].sort_values("n")
+    if len(part) < 2 or beta is None:
+        return
+    each = claimed.slope(beta)
+    n = np.array([float(part["n"].iloc[0]), float(part["n"].iloc[-1])])
+    lift = 0.06 * float(part["median"].max())
+    end = float(part["median"].iloc[-1]) + lift
+    axes.plot(n, end + each * np.log(n / n[1]), zorder=1.5, **THEORY)
+    middle = n[0] * (n[1] / n[0]) ** 0.75
+    axes.annotate(
+        f"{each:.2f} a unit of ln n",
+        (middle, end + each * math.log(middle / n[1])),
+        textcoords="offset points",
+        xytext=(-4.0, 4.0),
+        ha="right",
+        va="bottom",
+        color=THEORY["color"],
+        fontsize=8.5,
+    )
+
+
+def _quarters(slope: float) -> str:
+    return {0.75: "3/4", 0.5: "1/2"}.get(slope, f"{slope:g}")
+
+
+@styled
+def run_times_figure(rows: pd.DataFrame) -> Figure:
+    """The share of runs that reached the radius by a number of passes, failures included.
+
+    A panel for each of the smallest, the middle and the largest n. ``rows`` are of one d.
+    """
+    sizes = sorted(rows["n"].unique())
+    picked = sorted({sizes[round(k * (len(sizes) - 1) / (_PANELS - 1))] for k in range(_PANELS)})
+    chosen = rows[rows["n"].isin(picked)]
+    figure, panels = new_figure(len(picked), height=3.2, sharey=True)
+    table = censoring.run_time_distribution(chosen, by=("n", "algorithm"))
+    for axes, n in zip(panels, picked, strict=True):
+        part = table[table["n"] == n]
+        for name in reversed(in_order(part["algorithm"])):
+            one, kind = part[part["algorithm"] == name], look_of(name)
+            axes.step(
+                one["cost"].clip(lower=1.0),
+                one["share"],
+                where="post",
+                color=kind.colour,
+                linestyle=kind.dash,
+                linewidth=kind.width,
+            )
+            short = one["share"].iloc[-1] < 1.0
+            arrived = one[one["share"] == one["share"].max()].iloc[0]
+            end = one.iloc[-1] if short else arrived
+            axes.plot(
+                max(end["cost"], 1.0),
+                end["share"],
+                kind.marker,
+                color=kind.colour,
+                markerfacecolor="white" if short else kind.colour,
+                clip_on=False,
+                zorder=3.0,
+            )
+        axes.set_xscale("log")
+        axes.set_xlim(left=1.0)
+        axes.set_ylim(0.0, 1.03)
+        axes.set_title(f"n = {shown_size(n)}")
+        axes.set_xlabel("passes over the data")
+        power_ticks(axes, "x", most=6)
+    panels[0].set_ylabel("share of runs within the radius")
+    legend_below(figure, [handle(name) for name in in_order(chosen["algorithm"])], columns=5)
+    return figure
