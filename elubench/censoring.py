@@ -1,8 +1,13 @@
 """How long it takes when not every run arrives: right-censored counts.
 
-A run that reaches the radius has its count there (`observed`); any other run is censored at what it
-spent: it would have needed more. A run that failed spent nothing, and is censored at 0. Nothing is
-dropped: every function here counts all runs, and `running_times` shows the censored share.
+A run that reaches the radius has its count there (`observed`). Any other is censored:
+
+- at what it spent, if it ran out of iterations: it may have arrived later;
+- at infinity, if it converged elsewhere or diverged: it never will. Taken as censored where it
+  stopped, it would count as a run that was about to arrive, and the median would be too small;
+- at 0, if it failed: nothing is known about it.
+
+Nothing is dropped: every function here counts all runs, and `running_times` shows the censored share.
 
 **Kaplan-Meier.** At the times t_1 < t_2 < ... at which runs arrive, with `e_j` arrivals and `r_j`
 runs that have neither arrived nor been censored before t_j,
@@ -28,16 +33,24 @@ Truths = npt.NDArray[np.bool_]
 _ROUNDING = 1e-12  # survival is a product of fractions: 1/2 may come out as 1/2 + 1e-16
 
 
+_ENDED = ("converged", "diverged")  # statuses of runs that go nowhere from where they are
+
+
 class Counts(NamedTuple):
-    """What runs needed, or spent in vain: `times`, which of them were `observed`, which `failed`."""
+    """What runs needed, one entry each.
+
+    `times` are when they arrive (`observed`) or are censored, `spent` is what they did until
+    then, and `failed` are those about which nothing is known.
+    """
 
     times: Floats
     observed: Truths
+    spent: Floats
     failed: Truths
 
 
 def counts(frame: pd.DataFrame, value: str, spent: str) -> Counts:
-    """The column `value` where a run arrived, `spent` where it did not, 0 where it failed."""
+    """The column `value` where a run arrived; else `spent`, or inf or 0 by the column `status`."""
     require(frame, value, spent)
     times = frame[value].to_numpy(dtype=float, na_value=np.nan)
     budget = frame[spent].to_numpy(dtype=float, na_value=np.nan)
@@ -45,10 +58,14 @@ def counts(frame: pd.DataFrame, value: str, spent: str) -> Counts:
     if "reached" in frame and np.any(frame["reached"].to_numpy(dtype=bool) != observed):
         raise ValueError(f"frame: {value!r} must be NaN where 'reached' is False, and only there")
     failed = ~observed & np.isnan(budget)
-    times = np.where(observed, times, np.where(failed, 0.0, budget))
-    if not np.all(np.isfinite(times) & (times >= 0.0)):
+    used = np.where(observed, times, np.where(failed, 0.0, budget))
+    if not np.all(np.isfinite(used) & (used >= 0.0)):
         raise ValueError(f"frame: {value!r} and {spent!r} must be finite and at least 0")
-    return Counts(times, observed, failed)
+    times = used
+    if "status" in frame:
+        never = frame["status"].isin(_ENDED).to_numpy(dtype=bool) & ~observed & ~failed
+        times = np.where(never, np.inf, used)
+    return Counts(times, observed, used, failed)
 
 
 def require(frame: pd.DataFrame, *columns: str, name: str = "frame") -> None:
@@ -67,7 +84,7 @@ def kaplan_meier(times: npt.ArrayLike, observed: npt.ArrayLike) -> pd.DataFrame:
 
     Parameters
     ----------
-    times : what each run needed, or spent in vain.
+    times : when each run arrives, or is censored: inf where it never will arrive.
     observed : whether it arrived. Where runs arrive and are censored at one time, those that arrive
         come first.
 
@@ -144,9 +161,12 @@ def expected_running_time(times: npt.ArrayLike, observed: npt.ArrayLike) -> floa
     """Expected running time: all that was spent, by runs that arrive or not, for each arrival.
 
     It is what a user pays on average who starts again, on another sample, until a run arrives:
-    `sum of times / number observed`. With no arrivals it is `inf`.
+    `sum of times / number observed`, with the times at which runs stopped, all finite. With no
+    arrivals it is `inf`.
     """
     values, arrived = _checked(times, observed)
+    if not np.all(np.isfinite(values)):
+        raise ValueError("times: expected what was spent, which is finite")
     successes = int(np.count_nonzero(arrived))
     return float(np.sum(values)) / successes if successes else float("inf")
 
@@ -169,7 +189,7 @@ def running_times(
     names = ["median" if q == 0.5 else f"q{100 * q:g}" for q in quantiles]
     rows = []
     for key, group in frame.groupby(by, sort=True, observed=True, dropna=False):
-        times, observed, failed = counts(group, value, spent)
+        times, observed, used, failed = counts(group, value, spent)
         found = [quantile(times, observed, q) for q in quantiles]
         group_of: dict[str, Any] = dict(zip(by, key, strict=True))
         rows.append(
@@ -179,7 +199,7 @@ def running_times(
                 "reached": int(observed.sum()),
                 "failed": int(failed.sum()),
                 "censored": 1.0 - float(observed.mean()),
-                "expected": expected_running_time(times, observed),
+                "expected": expected_running_time(used, observed),
                 **dict(zip(names, found, strict=True)),
             }
         )
@@ -204,10 +224,10 @@ def run_time_distribution(
     require(frame, *by, cost, budget)
     parts = []
     for key, group in frame.groupby(by, sort=True, observed=True, dropna=False):
-        times, observed, _ = counts(group, cost, budget)
-        arrived = np.sort(times[observed])
-        where = np.unique(np.concatenate([[0.0], arrived, [np.max(times)]]))
-        share = np.searchsorted(arrived, where, side="right") / len(times)
+        _, observed, used, _ = counts(group, cost, budget)
+        arrived = np.sort(used[observed])
+        where = np.unique(np.concatenate([[0.0], arrived, [np.max(used)]]))
+        share = np.searchsorted(arrived, where, side="right") / len(used)
         group_of: dict[str, Any] = dict(zip(by, key, strict=True))
         parts.append(pd.DataFrame({**group_of, "cost": where, "share": share}))
     return pd.concat(parts, ignore_index=True)
@@ -218,8 +238,10 @@ def _checked(times: npt.ArrayLike, observed: npt.ArrayLike) -> tuple[Floats, Tru
     arrived = np.asarray(observed)
     if values.ndim != 1 or not len(values):
         raise ValueError("times: expected one number a run, and at least one run")
-    if not np.all(np.isfinite(values) & (values >= 0.0)):
-        raise ValueError("times: expected finite numbers, at least 0; NaN is not a censored run")
+    if not np.all(values >= 0.0):
+        raise ValueError("times: expected numbers, at least 0; NaN is not a censored run")
     if arrived.shape != values.shape or arrived.dtype != np.bool_:
         raise ValueError(f"observed: expected {len(values)} truth values, one for each time")
+    if np.any(np.isinf(values[arrived])):
+        raise ValueError("times: a run that arrived did so in a finite time")
     return values, arrived

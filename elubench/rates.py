@@ -184,7 +184,7 @@ def exponent(
 def _errors_by(frame: pd.DataFrame, value: str, by: str) -> tuple[dict[float, Floats], int]:
     """The errors at each value of `by`, in the order of the replicates, and how many are missing."""
     require(frame, value, by)
-    ordered = _ordered(frame, value, by)
+    ordered = _ordered(frame, by, value)
     errors = ordered[value].to_numpy(dtype=float, na_value=np.nan)
     missing = np.isnan(errors)
     if np.any(np.isinf(errors)) or np.any(errors < 0.0):
@@ -201,11 +201,11 @@ def _errors_by(frame: pd.DataFrame, value: str, by: str) -> tuple[dict[float, Fl
     return samples, int(missing.sum())
 
 
-def _ordered(frame: pd.DataFrame, value: str, by: str) -> pd.DataFrame:
+def _ordered(frame: pd.DataFrame, by: str, *values: str) -> pd.DataFrame:
     """Rows in an order that does not depend on theirs; a sample that is there twice is refused."""
     keys = [by, *(name for name in ("seed", "replicate") if name in frame and name != by)]
     if "replicate" not in frame:
-        return frame.sort_values([*keys, value])
+        return frame.sort_values([*keys, *values])
     twice = frame.duplicated(keys)
     if twice.any():
         row = frame[twice].iloc[0]
@@ -376,7 +376,7 @@ def growth(
     """
     _check_options(level, resamples, seed)
     require(frame, value, spent, by)
-    ordered = _ordered(frame, value, by)
+    ordered = _ordered(frame, by, value, spent)
     groups = _positive(ordered, by)
     if not np.all(groups > 1.0):
         raise ValueError(f"by: {by!r} must be above 1: a law has the logarithm of its logarithm")
@@ -578,14 +578,15 @@ def _fit_logarithm(x: Floats, rows: Floats, weight: Floats) -> tuple[Floats, Flo
         return np.asarray(((centred - shape + (shape @ share)[:, None]) ** 2) @ share)
 
     cells = 32
-    grid = (np.arange(cells) + 0.5) / cells
-    best = np.argmin([loss(np.full(len(rows), place)) for place in grid], axis=0)
+    shapes = np.log1p((least + width * (np.arange(cells) + 0.5) / cells)[:, None] * away)
+    shapes -= (shapes @ share)[:, None]
+    best = np.argmin((shapes**2 @ share)[:, None] - 2.0 * (shapes * share) @ centred.T, axis=0)
     low, high = best / cells - 0.5 / cells, (best + 1.5) / cells
     low, high = np.maximum(low, 1e-12), np.minimum(high, 1.0 - 1e-12)
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = loss(left), loss(right)
-    for _ in range(36):
+    for _ in range(30):
         smaller = at_left < at_right
         low, high = np.where(smaller, low, left), np.where(smaller, right, high)
         kept, at_kept = np.where(smaller, left, right), np.where(smaller, at_left, at_right)

@@ -42,6 +42,7 @@ def runs(rng, law, replicates=20, sizes=SIZES, noise=0.05, whole=True):
             "n": np.repeat(sizes, replicates),
             "replicate": np.tile(np.arange(replicates), len(sizes)),
             "reached": True,
+            "status": "reached",
             "iterations_to_radius": taken,
             "iterations": taken,
         }
@@ -54,6 +55,7 @@ def censored(frame, where, spent):
     frame.loc[where, "iterations_to_radius"] = np.nan
     frame.loc[where, "reached"] = False
     frame.loc[where, "iterations"] = spent
+    frame.loc[where, "status"] = "max_iter"
     return frame
 
 
@@ -104,11 +106,12 @@ class TestKaplanMeier:
         st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=20),
         st.integers(1, 5),
         st.sampled_from([0.0, 1.0]),
+        st.sampled_from([9.0, math.inf]),
     )
-    def test_more_censored_runs_at_the_end_never_lower_it(self, rows, more, step):
+    def test_more_censored_runs_at_the_end_never_lower_it(self, rows, more, step, end):
         times, observed = map(list, zip(*rows, strict=True))
         before = censoring.quantile(times, observed, step=step)
-        after = censoring.quantile(times + [9] * more, observed + [False] * more, step=step)
+        after = censoring.quantile(times + [end] * more, observed + [False] * more, step=step)
         assert after >= before
 
     @given(
@@ -161,6 +164,7 @@ class TestKaplanMeier:
             ([[1.0]], [[True]], "times"),
             ([1.0, math.nan], [True, False], "times"),
             ([1.0, -1.0], [True, False], "times"),
+            ([1.0, math.inf], [True, True], "times"),
             ([1.0, 2.0], [True], "observed"),
             ([1.0, 2.0], [1, 0], "observed"),
         ],
@@ -175,6 +179,8 @@ class TestKaplanMeier:
                 ask(times, observed)
 
     def test_bad_options_are_named(self):
+        with pytest.raises(ValueError, match=r"^times: .* finite"):
+            censoring.expected_running_time([1.0, math.inf], [True, False])
         with pytest.raises(ValueError, match=r"^q: "):
             censoring.quantile([1.0], [True], 1.0)
         with pytest.raises(ValueError, match=r"^step: "):
@@ -210,6 +216,29 @@ class TestRunningTimes:
         assert table.loc["EM", "q90"] == math.inf
         assert table.loc["ELU", ["q10", "median", "q90"]].tolist() == [2.0, 2.0, 3.0]
         assert table.loc["ELU", "censored"] == 0.0
+
+    def test_who_stopped_elsewhere_never_arrives(self):
+        frame = pd.DataFrame(
+            {
+                "algorithm": "Newton",
+                "n": 1000,
+                "iterations_to_radius": [8.0, 9.0, 10.0, *[np.nan] * 4],
+                "iterations": [8.0, 9.0, 10.0, 5.0, 6.0, 7.0, 7.0],
+            }
+        )
+        frame["reached"] = frame["iterations_to_radius"].notna()
+        for status, median in (
+            ("max_iter", 9.0),  # cut short before anyone arrived: nothing is known of them
+            ("converged", math.inf),
+            ("diverged", math.inf),
+        ):
+            rows = frame.assign(status=np.where(frame["reached"], "reached", status))
+            table = censoring.running_times(rows)
+            assert table["median"].tolist() == [median]
+            assert table["expected"].tolist() == [52.0 / 3.0]
+            assert table["censored"].tolist() == [pytest.approx(4.0 / 7.0)]
+            shares = censoring.run_time_distribution(rows, "iterations_to_radius", "iterations")
+            assert shares["share"].iloc[-1] == pytest.approx(3.0 / 7.0)
 
     def test_distribution_has_failures_in_it(self):
         table = censoring.run_time_distribution(self.frame())
@@ -606,7 +635,7 @@ def study(sizes=SIZES, replicates=20, seed=40):
         end = errors(rng, slope, sizes=sizes, replicates=replicates)
         end["scale_error"] = end["location_error"] ** 2
         counted = runs(rng, law, sizes=sizes, replicates=replicates)
-        end = end.assign(stop="end", block="errors", reached=True)
+        end = end.assign(stop="end", block="errors", reached=True, status="max_iter")
         end = end.assign(iterations=50.0, iterations_to_radius=20.0)
         counted = counted.assign(stop="radius", block="iterations")
         counted = counted.assign(location_error=0.1, scale_error=0.1)
@@ -618,7 +647,6 @@ def study(sizes=SIZES, replicates=20, seed=40):
         d=1,
         start="equal",
         seed=1,
-        status="converged",
         radius_constant=2.0,
         passes=frame["iterations"],
         passes_to_radius=frame["iterations_to_radius"],
