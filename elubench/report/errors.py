@@ -18,6 +18,7 @@ from elubench.report.paper_panels import root_mean_square
 from elubench.report.style import (
     QUIET,
     THEORY,
+    fraction,
     handle,
     in_order,
     legend_below,
@@ -84,16 +85,7 @@ def _theory_below(axes: Axes, rows: pd.DataFrame, slope: float) -> None:
     n = least.index.to_numpy(dtype=float)
     offset = float(np.min(least.to_numpy() / n**slope)) * 0.7
     anchor = (n[0], offset * n[0] ** slope)
-    slope_line(axes, (n[0], n[-1]), anchor, slope, f"slope {_fraction(slope)}", above=False)
-
-
-def _fraction(slope: float) -> str:
-    for denominator in (1, 2, 4, 8):
-        numerator = slope * denominator
-        if abs(numerator - round(numerator)) < 1e-9:
-            sign, whole = ("−" if slope < 0 else ""), abs(round(numerator))  # noqa: RUF001
-            return f"{sign}{whole}/{denominator}" if denominator > 1 else f"{sign}{whole}"
-    return f"{slope:g}"
+    slope_line(axes, (n[0], n[-1]), anchor, slope, f"slope {fraction(slope)}", above=False)
 
 
 @styled
@@ -120,7 +112,7 @@ def dimensions_figure(rows: pd.DataFrame) -> Figure:
                 ends,
                 (ends[0], 0.75 * offset * ends[0] ** slope),
                 slope,
-                f"slope {_fraction(slope)}",
+                f"slope {fraction(slope)}",
                 above=False,
             )
         axes.set_title(f"error of the {title}")
@@ -162,7 +154,7 @@ def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figur
         "ELU, location: exponent of n",
         "ELU, scale: exponent of n",
         "EM, iterations: exponent of n",
-        "ELU, iterations a unit of ln n",
+        "ELU, iterations: a unit of ln n",
     )
     for axes, title in zip(panels, titles, strict=True):
         axes.set_title(title)

@@ -25,6 +25,7 @@ from elubench.report.errors import (
 )
 from elubench.report.paper_panels import paper_figure
 from elubench.report.race import passes_figure, passes_table, run_times_figure
+from elubench.report.rows import sound, to_radius, validated
 from elubench.report.style import size
 
 
@@ -56,7 +57,7 @@ def _paper(number: int, key: str, name: str) -> FigureMaker:
         return (
             evidence.paths(block=left),
             kept[kept["status"] != "failed"],
-            _sound(evidence.last_rows(block=right)),
+            sound(evidence.last_rows(block=right)),
         )
 
     def draw(evidence: Evidence) -> Figure | None:
@@ -88,30 +89,13 @@ def _paper(number: int, key: str, name: str) -> FigureMaker:
     )
 
 
-def _to_radius(evidence: Evidence, d: int) -> pd.DataFrame:
-    """Runs to the radius of the isotropic model on lattice samples."""
-    return evidence.rows(model="isotropic", d=d, stop="radius", start="equal", samples="lattice")
-
-
-def _validated(evidence: Evidence, d: int) -> pd.DataFrame:
-    """Runs to the end with validation on lattice samples."""
-    return _sound(
-        evidence.rows(model="isotropic", d=d, stop="end", start="equal", samples="lattice")
-    )
-
-
-def _sound(rows: pd.DataFrame) -> pd.DataFrame:
-    """Without runs that failed: they have no error."""
-    return rows[rows["status"] != "failed"]
-
-
 def _passes(d: int) -> FigureMaker:
     def draw(evidence: Evidence) -> Figure | None:
-        rows = _to_radius(evidence, d)
+        rows = to_radius(evidence, d)
         return None if rows.empty else passes_figure(rows)
 
     def caption(evidence: Evidence) -> str:
-        rows = _to_radius(evidence, d)
+        rows = to_radius(evidence, d)
         return sentence(
             "Passes over the data until the location is within the statistical radius: medians by "
             "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory gives EM "
@@ -148,11 +132,11 @@ def _censored(rows: pd.DataFrame) -> str:
 
 def _run_times(d: int) -> FigureMaker:
     def draw(evidence: Evidence) -> Figure | None:
-        rows = _to_radius(evidence, d)
+        rows = to_radius(evidence, d)
         return None if rows.empty else run_times_figure(rows)
 
     def caption(evidence: Evidence) -> str:
-        rows = _to_radius(evidence, d)
+        rows = to_radius(evidence, d)
         return sentence(
             "The share of all runs within the radius after a number of passes, censored and failed "
             "runs included; a curve that ends below 1, at a hollow marker, says how many never arrive",
@@ -174,8 +158,8 @@ _SLOPE_DIMENSIONS = (1, 2, 4)
 
 
 def _slope_rows(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
-    errors = pd.concat([_validated(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
-    counts = pd.concat([_to_radius(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
+    errors = pd.concat([validated(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
+    counts = pd.concat([to_radius(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
     return errors, counts
 
 
@@ -200,7 +184,7 @@ def _starts(model: str, title: str, more: str) -> FigureMaker:
     blocks = [f"starts {model}", f"errors, {model}"]
 
     def rows(evidence: Evidence) -> pd.DataFrame:
-        return _sound(evidence.rows(block=blocks, model=model))
+        return sound(evidence.rows(block=blocks, model=model))
 
     def draw(evidence: Evidence) -> Figure | None:
         found = rows(evidence)
@@ -230,7 +214,7 @@ def _starts(model: str, title: str, more: str) -> FigureMaker:
 
 
 def _dimension_rows(evidence: Evidence) -> pd.DataFrame:
-    return _sound(evidence.rows(block="errors, fixed n"))
+    return sound(evidence.rows(block="errors, fixed n"))
 
 
 def _draw_dimensions(evidence: Evidence) -> Figure | None:

@@ -20,7 +20,7 @@ from elubench.report.style import (
     new_figure,
     power_ticks,
     shade,
-    shown_size,
+    size,
     slope_line,
     styled,
 )
@@ -109,15 +109,14 @@ def _draw_path(left: Axes, right: Axes, path: pd.DataFrame, name: str, equal: bo
     kind = look_of(name)
     style = "-" if equal else ":"
     width = 1.6 if equal else 2.0
-    if name == "EM":  # wide, so that it shows under ELU on the diagonal
-        width += 1.6
+    wide = 2.0 if name == "EM" and equal else 0.0  # to show under ELU on the diagonal
     left.plot(
         path["theta_1"].abs(),
         path["theta_2"].abs(),
         color=kind.colour,
-        ls=style,
-        lw=width,
-        zorder=3,
+        linestyle=style,
+        linewidth=width + wide,
+        zorder=3.0,
     )
     later = path[path["t"] > 0]
     right.plot(later["t"], later["norm"], color=kind.colour, linestyle=style, linewidth=width)
@@ -174,7 +173,7 @@ def stability_figure(table: pd.DataFrame) -> Figure:
             color=shade(len(sizes) - 1 - k, len(sizes)),
             marker="o",
             ms=3,
-            label=f"n = {shown_size(n)}",
+            label=f"n = {size(n)}",
         )
         for k, n in enumerate(sizes)
     ]

@@ -14,13 +14,14 @@ from matplotlib.lines import Line2D
 from elubench import theory
 from elubench.report.style import (
     QUIET,
+    fraction,
     handle,
     in_order,
     legend_below,
     look_of,
     new_figure,
     power_ticks,
-    shown_size,
+    size,
     slope_line,
     styled,
 )
@@ -110,7 +111,7 @@ def draw_paths(axes: Axes, paths: pd.DataFrame, kept: pd.DataFrame) -> None:
         fontsize=8.5,
     )
     n, d = kept["n"].iloc[0], kept["d"].iloc[0]
-    axes.set_title(f"error by iteration, n = {shown_size(n)}, d = {d}")
+    axes.set_title(f"error by iteration, n = {size(n)}, d = {d}")
     axes.set_xlabel("iteration t")
     axes.set_ylabel("error of the location")
     power_ticks(axes, "x")
@@ -143,9 +144,9 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     best = rows[rows["algorithm"] == "ELU"]
-    for column, slope in (
-        ("location_error", claimed.location_n),
-        ("scale_error", claimed.scale_n),
+    for column, slope, factor in (
+        ("location_error", claimed.location_n, 1.35),
+        ("scale_error", claimed.scale_n, 0.7),
     ):
         found = root_mean_square(best, column)
         if len(found) > 1 and not math.isnan(slope):
@@ -153,10 +154,10 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
             slope_line(
                 axes,
                 (n[0], n[-1]),
-                (float(found.index[middle]), 0.72 * float(found.iloc[middle])),
+                (float(found.index[middle]), factor * float(found.iloc[middle])),
                 slope,
-                rf"$n^{{{_fraction(slope)}}}$",
-                above=False,
+                f"slope {fraction(slope)}",
+                above=factor > 1.0,
             )
     axes.set_title(f"error of the validated iterate, d = {d}")
     axes.set_xlabel("sample size n")
@@ -170,8 +171,3 @@ def root_mean_square(rows: pd.DataFrame, column: str, by: str = "n") -> pd.Serie
     squares = rows.assign(square=rows[column].astype(float) ** 2)
     found = squares.groupby(by)["square"].mean() ** 0.5
     return found[np.isfinite(found) & (found > 0.0)]
-
-
-def _fraction(slope: float) -> str:
-    """-0.125 as -1/8."""
-    return f"{'-' if slope < 0 else ''}1/{round(1 / abs(slope))}"

@@ -17,6 +17,7 @@ from elubench import censoring, theory
 from elubench.report.captions import beta_of
 from elubench.report.style import (
     THEORY,
+    fraction,
     handle,
     in_order,
     label_ends,
@@ -24,7 +25,7 @@ from elubench.report.style import (
     look_of,
     new_figure,
     power_ticks,
-    shown_size,
+    size,
     slope_line,
     styled,
 )
@@ -117,7 +118,7 @@ def _em_slope(axes: Axes, table: pd.DataFrame, slope: float) -> None:
         (first, float(at["n"])),
         (float(at["n"]), 0.4 * float(at["median"])),
         slope,
-        f"slope {_quarters(slope)}",
+        f"slope {fraction(slope)}",
         above=False,
     )
 
@@ -142,10 +143,6 @@ def _elu_slope(axes: Axes, table: pd.DataFrame, claimed: theory.Rates, beta: flo
         color=THEORY["color"],
         fontsize=8.5,
     )
-
-
-def _quarters(slope: float) -> str:
-    return {0.75: "3/4", 0.5: "1/2"}.get(slope, f"{slope:g}")
 
 
 @styled
@@ -186,7 +183,7 @@ def run_times_figure(rows: pd.DataFrame) -> Figure:
         axes.set_xscale("log")
         axes.set_xlim(left=1.0)
         axes.set_ylim(0.0, 1.03)
-        axes.set_title(f"n = {shown_size(n)}")
+        axes.set_title(f"n = {size(n)}")
         axes.set_xlabel("passes over the data")
         power_ticks(axes, "x", most=6)
     panels[0].set_ylabel("share of runs within the radius")

@@ -210,29 +210,32 @@ def value_ticks(axes: Axes, axis: Literal["x", "y"], values: Sequence[float]) ->
     line.set_minor_locator(NullLocator())
 
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def power(value: float) -> str:
-    """A power of ten as it is set on an axis."""
-    return rf"$10^{{{round(math.log10(value))}}}$"
+    """A power of ten as it is set: 10⁶. Plain characters, which are drawn faster than mathematics."""
+    return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 
 def size(n: float) -> str:
-    """A sample size in text: 10^6, 3·10^5, 2,000."""
+    """A sample size in text: 10⁶, 3·10⁵, 2,000."""
     exponent = math.floor(math.log10(n) + 1e-12)
     mantissa = n / 10.0**exponent
     if n >= 1e4 and abs(mantissa - round(mantissa)) < 1e-9:
         head = "" if round(mantissa) == 1 else f"{round(mantissa)}·"
-        return f"{head}10^{exponent}"
+        return head + power(10.0**exponent)
     return f"{n:,.0f}"
 
 
-def shown_size(n: float) -> str:
-    """The same in matplotlib's mathematics."""
-    text = size(n)
-    if "^" not in text:
-        return text
-    head, _, exponent = text.partition("10^")
-    head = head.replace("·", r"\cdot ")
-    return rf"${head}10^{{{exponent}}}$"
+def fraction(slope: float) -> str:
+    """An exponent as a reader writes it: -1/8, 3/4."""
+    for denominator in (1, 2, 4, 8):
+        numerator = slope * denominator
+        if abs(numerator - round(numerator)) < 1e-9:
+            sign, whole = ("−" if slope < 0 else ""), abs(round(numerator))  # noqa: RUF001
+            return f"{sign}{whole}/{denominator}" if denominator > 1 else f"{sign}{whole}"
+    return f"{slope:g}"
 
 
 def slope_line(
