@@ -12,10 +12,12 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.kernels import loops, ready, reduction
@@ -192,6 +194,12 @@ def make_ready(task: Task, drive: Any) -> None:
         ready(each)
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Finds the BLAS libraries once. Their threads only wait for each other on matrices this small."""
+    return ThreadpoolController()
+
+
 def drive_foreign(task: Task) -> tuple[Clock, bool]:
     """An algorithm that brings its own loop: it asks about points and says which it accepts."""
     task.begin()
@@ -217,7 +225,8 @@ def drive_foreign(task: Task) -> tuple[Clock, bool]:
 
     try:
         if work.counters[loops.STATUS] == loops.RUNNING:
-            algorithm.minimise(evaluate, accept, work.iterate.copy())
+            with _blas().limit(limits=1, user_api="blas"):
+                algorithm.minimise(evaluate, accept, work.iterate.copy())
         if work.counters[loops.STATUS] == loops.RUNNING:
             work.counters[loops.STATUS] = loops.CONVERGED
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ def lemma_tables(level: str, seed: int) -> pd.DataFrame:
 
 
 #: Sizes at which iterations are timed: large enough for every thread to have work.
-COST_SIZES = ((2**17, 1), (2**19, 1), (2**21, 1), (2**18, 4), (2**17, 16))
+COST_SIZES = ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**17, 16))
 
 
 def costs(level: str, seed: int) -> pd.DataFrame:

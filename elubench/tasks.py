@@ -391,7 +391,8 @@ def _one(
     def go(stop: float | None) -> Run:
         ended = run(
             train, model, contestant.algorithm, start, max_iter=contestant.max_iter, radius=stop,
-            validation=held, truth=truth, true_scale=true_scale, metrics=False,
+            validation=held, truth=truth, true_scale=true_scale if block.traces else None,
+            metrics=False,
         )  # fmt: skip
         _heed(ended)
         return ended

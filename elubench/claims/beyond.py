@@ -105,7 +105,8 @@ def _(evidence: Evidence) -> Measured:
     "remark",
     "The statistical radius of the location is of order n^(-1/4): so close is what the data allow, "
     "the maximum-likelihood estimate included.",
-    f"Exponent of n in the error of the sample's own optimum, the best of several starts. {MARGIN_ERRORS}",
+    "Exponent of n in the error of the sample's own optimum, the best of several starts. "
+    f"{MARGIN_ERRORS}",
 )
 def _(evidence: Evidence) -> Measured:
     rows = _diagonal_rows(evidence, "NewtonAnderson", "equal")
