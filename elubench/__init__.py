@@ -35,6 +35,7 @@ _HOMES = {
     "elubench.kernels": ("kernel", "warmup"),
     "elubench.rates": ("fit_rates",),
     "elubench.studies": ("load_results", "load_traces", "run_study"),
+    "elubench.benchmarked": ("asv_results",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("lemmas", "population", "theory")
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from elubench.algorithms import Polyak as Polyak
     from elubench.algorithms import Simultaneous as Simultaneous
     from elubench.algorithms import step_size_conditions as step_size_conditions
+    from elubench.benchmarked import asv_results as asv_results
     from elubench.drivers import StationaryStartWarning as StationaryStartWarning
     from elubench.fits import Fit as Fit
     from elubench.fits import fit as fit
