@@ -305,8 +305,9 @@ class Growth:
     Attributes
     ----------
     sizes : one row for each value of `by`: `runs`, `reached`, `failed`, `censored` (share), the
-        Kaplan-Meier `median` with its interval `low`, `high`, and what the value was `used` for:
-        "fit", "held out", or "" where no law can be fitted to its median (see `growth`).
+        Kaplan-Meier `median` with its interval `low`, `high`, the `centre` that laws are fitted to
+        (the median made continuous), and what it was `used` for: "fit", "held out", or "" where no
+        law can be fitted to it (see `growth`).
     laws : one row a law (index: its name): `formula`; `a`, `b` with intervals, fitted to all n;
         `predicted` at the largest n from the fit to the smaller ones, with interval; `error`,
         `predicted / median - 1`, and whether its interval has `covered` 0: the best of three laws
@@ -387,8 +388,8 @@ def growth(
     used = np.array([one.known for one in medians])
     if np.count_nonzero(used) < _LEAST_SIZES:
         raise TooLittle(
-            f"frame: a contest needs {_LEAST_SIZES} values of {by!r} at which half of the runs or more "
-            f"reach the radius, not at once; got {np.count_nonzero(used)}"
+            f"frame: a contest needs {_LEAST_SIZES} values of {by!r} with two runs or more, half of "
+            f"which or more reach the radius, not at once; got {np.count_nonzero(used)}"
         )
     x = np.log(at[used])
     known = [one for one in medians if one.known]
@@ -427,10 +428,11 @@ def growth(
 
 @dataclass(frozen=True, eq=False)
 class _Medians:
-    """The median at one n, as it is (`median`), made continuous (`centre`) and resampled (`drawn`)."""
+    """The median at one n, as it is and resampled; then made continuous (`centre`) and resampled."""
 
     counts: Counts
     median: float
+    medians: Floats
     centre: float
     drawn: Floats
     known: bool
@@ -444,32 +446,33 @@ class _Medians:
         median = quantile(own.times, own.observed)
         centre = quantile(own.times, own.observed, step=step)
         if size < 2:
-            return cls(own, median, centre, np.full(resamples, centre), False)
+            return cls(own, median, np.array([median]), centre, np.array([centre]), False)
         indices, generator = _draws(seed, x, size, resamples)
         rows = np.arange(resamples)[:, None] * size
         times = np.bincount((indices + rows).ravel(), minlength=resamples * size)
         weights = times.reshape(resamples, size).astype(float)
+        medians = weighted_quantiles(own.times, own.observed, weights, 0.5, 0.0)
         drawn = weighted_quantiles(own.times, own.observed, weights, 0.5, step)
         drawn += step * generator.uniform(-0.5, 0.5, resamples)
         finite = np.isfinite(drawn)
         known = math.isfinite(median) and median >= max(step, 1e-300) and np.mean(finite) >= 0.95
         if known:
             drawn = np.where(finite, drawn, np.max(drawn[finite]))
-            drawn = np.maximum(drawn, 0.1 * step)
-        return cls(own, median, centre, drawn, bool(known))
+            drawn = np.maximum(drawn, max(0.1 * step, 1e-3 * centre))
+        return cls(own, median, medians, centre, drawn, bool(known))
 
     def row(self, level: float) -> dict[str, Any]:
-        low, high = np.quantile(
-            self.drawn, [0.5 * (1.0 - level), 0.5 * (1.0 + level)], method="inverted_cdf"
-        )
+        tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
+        low, high = np.quantile(self.medians, tails, method="inverted_cdf")  # inf stays inf
         return {
             "runs": len(self.counts.times),
             "reached": int(self.counts.observed.sum()),
             "failed": int(self.counts.failed.sum()),
             "censored": 1.0 - float(self.counts.observed.mean()),
             "median": self.median,
-            "low": max(float(low), 0.0),
+            "low": float(low),
             "high": float(high),
+            "centre": self.centre,
         }
 
 

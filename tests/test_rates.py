@@ -540,13 +540,22 @@ class TestGrowth:
         medians = frame.groupby("n")["iterations_to_radius"].median()
         assert table["median"].tolist() == medians.tolist()
         assert (table["low"] <= table["median"]).all()
-        assert (table["median"] <= table["high"] + 0.5).all()
+        assert (table["median"] <= table["high"]).all()
+        assert (table["median"] - 1.0 <= table["centre"]).all()
+        assert (table["centre"] <= table["median"]).all()
 
     def test_counts_that_never_change(self):
         found = rates.growth(runs(np.random.default_rng(25), lambda n: 0 * n + 0.7, noise=0.0))
         assert found.winner == found.family == "undecided"
         assert found.exponent[1] < 0.0 < found.exponent[2]
         assert found.laws["covered"].all()
+
+    def test_counts_that_are_not_whole_may_be_zero(self):
+        frame = runs(np.random.default_rng(32), lambda n: n**0.3, whole=False)
+        frame.loc[frame["replicate"] % 5 < 2, "iterations_to_radius"] = 0.0
+        found = rates.growth(frame)
+        assert np.isfinite(found.laws["b_low"]).all()
+        assert (found.sizes["used"] != "").all()
 
     def test_medians_of_zero_fit_no_law_and_are_shown(self):
         frame = runs(np.random.default_rng(26), lambda n: np.maximum(3.4 * np.log(n) - 31.0, 0.0))
@@ -607,6 +616,7 @@ class TestGrowth:
             (lambda f: f.drop(columns="iterations"), {}, "no column 'iterations'"),
             (lambda f: f.iloc[:0], {}, "no rows"),
             (lambda f: f[f["n"] < 1e5], {}, "3 values of 'n'"),
+            (lambda f: f[f["replicate"] == 0], {}, "two runs or more"),
             (lambda f: f.assign(n=f["n"] / 1000), {}, "by: 'n' must be above 1"),
             (lambda f: pd.concat([f, f]), {}, "more than once"),
             (lambda f: f.assign(reached=False), {}, "'reached' is False"),
@@ -810,7 +820,9 @@ class TestMleAtZero:
         assert (table[table["n"] > 1e3]["share"] == 0.25).all()
 
     def test_bad_input_is_named(self):
+        without = study().drop(columns="mle_location_error")
+        assert eb.fit_rates(without)["mle_at_zero"].isna().all()
         with pytest.raises(ValueError, match="no column 'mle_location_error'"):
-            rates.mle_at_zero(study().drop(columns="mle_location_error"))
+            rates.mle_at_zero(without)
         with pytest.raises(ValueError, match=r"^tolerance: "):
             rates.mle_at_zero(study(), tolerance=0.0)
