@@ -25,7 +25,7 @@ endif
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: verify
 verify: $(READY) ## show what elubench runs on here
@@ -53,8 +53,26 @@ format: $(READY) ## put the source into the format that lint expects
 .PHONY: bench
 bench: $(READY) ## run the benchmarks in this environment, saved under the current commit
 	@test -f asv.conf.json || { echo "make bench: there is no asv.conf.json" >&2; exit 2; }
+	@git diff --quiet HEAD -- elubench benchmarks || \
+		echo "make bench: elubench/ or benchmarks/ differ from the commit they are saved under" >&2
 	$(PY) -m asv machine --yes
 	$(PY) -m asv run --python=same --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
+
+BASE ?= HEAD~1
+
+.PHONY: bench-compare
+bench-compare: $(READY) ## run them for BASE (the commit before) and HEAD in turns, and compare
+	$(PY) -m asv machine --yes
+	$(PY) -m asv continuous --attribute rounds=2 $(ARGS) $(BASE) HEAD
+
+.PHONY: bench-site
+bench-site: $(READY) ## make web pages of all saved results
+	$(PY) -m asv publish
+	@echo "To see them: $(PY) -m asv preview"
+
+.PHONY: bench-check
+bench-check: $(READY) ## run every benchmark once at its smallest parameters
+	$(PY) .ci/bench.py
 
 .PHONY: notebooks
 notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/notebooks/

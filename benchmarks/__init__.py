@@ -1,1 +1,1 @@
-"""Benchmarks: classes for asv, and ``python -m benchmarks.limits`` for a table from one run."""
+"""Benchmarks: suites for asv (see README.md here), and ``python -m benchmarks.limits`` for one table."""

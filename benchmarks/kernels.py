@@ -9,6 +9,7 @@ import math
 import numba
 import numpy as np
 
+from benchmarks.profiles import Suite, grid, once
 from elubench.kernels import reduction
 from elubench.kernels.hardware import SHARE, add_up
 from elubench.samples import ArraySample, LatticeSample, gaussian
@@ -16,7 +17,8 @@ from elubench.samples import ArraySample, LatticeSample, gaussian
 MOST_NUMBERS = 20_000_000  # 160 MB
 
 
-@numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True)
+# cached: every combination of parameters is a process of its own
+@numba.njit(fastmath={"contract"}, error_model="numpy", nogil=True, cache=True)
 def _library_tanh_share(x, u, b):
     t0 = t1 = 0.0
     for i in range(len(x)):
@@ -26,7 +28,7 @@ def _library_tanh_share(x, u, b):
     return t0, t1
 
 
-@numba.njit(parallel=True, error_model="numpy", nogil=True)
+@numba.njit(parallel=True, error_model="numpy", nogil=True, cache=True)
 def library_tanh(x, u, b):
     """The pass at d = 1 as a plain loop that calls ``math.tanh``: T0 and T1."""
     shares = (len(x) + SHARE - 1) // SHARE
@@ -60,27 +62,41 @@ def check_pass(sample, X, u):
     np.testing.assert_allclose(got.log_cosh, log_cosh, rtol=0, atol=1e-12)
 
 
-class Pass:
-    """One pass, with and without the sums that can be asked for; and the same data only read."""
+def drawn(n, d, threads):
+    """Rows for a pass with this number of threads, unless they are too many."""
+    if n * d > MOST_NUMBERS:
+        raise NotImplementedError("too large")
+    use_threads(threads)
+    return gaussian(n, d, seed=1)
 
-    params = ([1_000, 100_000, 1_000_000], [1, 4, 16, 64], [1, 2])
-    param_names = ("n", "d", "threads")
-    timeout = 300
 
+SIZES = (
+    grid(10_000, 1_000_000, regular=(1_000, 100_000)),
+    grid(1, 16, regular=(4, 64)),
+    grid(1, 2, large=(4, 8)),
+)
+SIZE_NAMES = ("n", "d", "threads")
+
+
+class Pass(Suite):
+    """One pass, with and without the sums that can be asked for."""
+
+    params = SIZES
+    param_names = SIZE_NAMES
+
+    @once
     def setup(self, n, d, threads):
-        if n * d > MOST_NUMBERS:
-            raise NotImplementedError("too large")
-        use_threads(threads)
-        X = gaussian(n, d, seed=1)
+        X = drawn(n, d, threads)
         self.sample = ArraySample(X)
-        self.flat = self.sample.tiles.data.reshape(-1)
         self.u, self.b = direction(d), np.zeros(1)
         self.two, self.two_b = np.concatenate([self.u, -0.5 * self.u]), np.zeros(2)
         check_pass(self.sample, X, self.u)
-        np.testing.assert_allclose(add_up(self.flat), X.sum(), rtol=0, atol=1e-9 * n * d)
         alone = [self.sample.sums(u[None].copy(), self.b, 0)[0] for u in self.two]
         np.testing.assert_array_equal(self.sample.sums(self.two, self.two_b, 0), alone)
-        self.sample.sums(self.u, self.b, reduction.LOG_COSH | reduction.CURVATURE)
+        every = self.sample.sums(self.u, self.b, reduction.LOG_COSH | reduction.CURVATURE)[0]
+        trace = every[3 + 2 * d :][np.cumsum(range(1, d + 1)) - 1].sum()  # of a lower triangle
+        expected = (1 - np.tanh(X @ self.u[0]) ** 2) @ (X**2).sum(axis=1) / n
+        np.testing.assert_allclose(trace, expected, rtol=1e-12)
 
     def time_pass(self, n, d, threads):
         self.sample.sums(self.u, self.b, 0)
@@ -94,16 +110,30 @@ class Pass:
     def time_two_directions(self, n, d, threads):
         self.sample.sums(self.two, self.two_b, 0)
 
+
+class Reading(Suite):
+    """The same data only read."""
+
+    params = SIZES
+    param_names = SIZE_NAMES
+
+    @once
+    def setup(self, n, d, threads):
+        X = drawn(n, d, threads)
+        self.flat = ArraySample(X).tiles.data.reshape(-1)
+        np.testing.assert_allclose(add_up(self.flat), X.sum(), rtol=0, atol=1e-9 * n * d)
+
     def time_reading(self, n, d, threads):
         add_up(self.flat)
 
 
-class LibraryTanh:
+class LibraryTanh(Suite):
     """The pass at d = 1 beside the same loop with ``math.tanh``."""
 
-    params = ([100_000, 1_000_000], [1, 2])
+    params = (grid(1_000_000, regular=(100_000,)), grid(1, 2))
     param_names = ("n", "threads")
 
+    @once
     def setup(self, n, threads):
         use_threads(threads)
         X = gaussian(n, 1, seed=1)
@@ -121,12 +151,13 @@ class LibraryTanh:
         library_tanh(self.x, self.u[0, 0], 0.0)
 
 
-class Accuracy:
+class Accuracy(Suite):
     """Errors, in units in the last place, of what is timed above."""
 
-    params = (["tanh", "log cosh"],)
+    params = (grid("tanh", "log cosh"),)
     param_names = ("function",)
 
+    @once
     def setup(self, function):
         self.points = np.concatenate([np.linspace(1e-3, 3, 4000), np.linspace(3, 25, 1000)])
         self.sample = ArraySample(np.ones((2, 1)))
@@ -146,12 +177,16 @@ class Accuracy:
     track_largest_error.unit = "ulp"
 
 
-class Packing:
+class Packing(Suite):
     """From the caller's array to tiles, by the array's layout."""
 
-    params = ([1, 4, 64], ["float64", "float32", "Fortran", "weights"])
+    params = (
+        grid(4, 64, regular=(1,)),
+        grid("float64", "Fortran", "weights", regular=("float32",)),
+    )
     param_names = ("d", "layout")
 
+    @once
     def setup(self, d, layout):
         self.X = gaussian(4_000_000 // d, d, seed=1)
         self.weights = np.ones(len(self.X)) if layout == "weights" else None
@@ -177,12 +212,13 @@ class Packing:
     track_memory.unit = "copies"
 
 
-class Draws:
+class Draws(Suite):
     """Direct draws."""
 
-    params = ([100_000, 1_000_000], [1, 4])
+    params = (grid(1_000_000, regular=(100_000,), large=(10_000_000,)), grid(1, regular=(4,)))
     param_names = ("n", "d")
 
+    @once
     def setup(self, n, d):
         X = gaussian(n, d, seed=1)
         np.testing.assert_allclose(X.mean(axis=0), 0.0, rtol=0, atol=6 / math.sqrt(n))
@@ -191,12 +227,13 @@ class Draws:
         gaussian(n, d, seed=1)
 
 
-class Lattice:
+class Lattice(Suite):
     """Samples whose cost is to grow with the number of nodes, and not with n."""
 
-    params = ([10**3, 10**6, 10**12, 10**15], [1, 2, 4])
+    params = (grid(10**6, 10**12, regular=(10**3, 10**15)), grid(1, 2, regular=(4,)))
     param_names = ("n", "d")
 
+    @once
     def setup(self, n, d):
         use_threads(1)
         self.sample = LatticeSample.gaussian(n, d, seed=1)

@@ -6,6 +6,7 @@ Every ``setup`` compiles what is timed and checks it: iterates against EM steps 
 import numpy as np
 
 from benchmarks.kernels import use_threads
+from benchmarks.profiles import Suite, grid, once
 from elubench import ELU, EM, ArraySample, LatticeSample, Sample, Simultaneous, gaussian, run
 from elubench.models import named
 
@@ -39,12 +40,13 @@ def check_em(sample, model):
     np.testing.assert_array_equal(iterate(sample, model, EM(), 5).params, params)
 
 
-class LatticeRuns:
+class LatticeRuns(Suite):
     """EM on a sample whose cost does not grow with n, one thread."""
 
-    params = (["isotropic", "diagonal", "general"], [1, 2])
+    params = (grid("isotropic", "diagonal", "general"), grid(1, 2))
     param_names = ("model", "d")
 
+    @once
     def setup(self, model, d):
         use_threads(1)
         self.sample = LatticeSample.gaussian(10**10, d, seed=1)
@@ -62,29 +64,29 @@ class LatticeRuns:
     track_em.unit = "us"
 
 
-class Algorithms:
+class Algorithms(Suite):
     """One iteration of ELU and of both together, beside one of EM; two threads."""
 
-    params = ([(100_000, 4), (1_000_000, 4), (1_000_000, 16)],)
-    param_names = ("size",)
-    timeout = 300
+    params = (grid(100_000, 1_000_000), grid(4, regular=(16,)))
+    param_names = ("n", "d")
     iterations = 10
 
-    def setup(self, size):
+    @once
+    def setup(self, n, d):
         use_threads(2)
-        self.sample = ArraySample(gaussian(*size, seed=1))
+        self.sample = ArraySample(gaussian(n, d, seed=1))
         check_em(self.sample, "isotropic")
         both = iterate(self.sample, "isotropic", Simultaneous(), self.iterations)
         alone = iterate(self.sample, "isotropic", ELU(), self.iterations)
         np.testing.assert_array_equal(both.params, alone.params)
 
-    def time_em(self, size):
+    def time_em(self, n, d):
         iterate(self.sample, "isotropic", EM(), self.iterations)
 
-    def time_elu(self, size):
+    def time_elu(self, n, d):
         iterate(self.sample, "isotropic", ELU(), self.iterations)
 
-    def time_simultaneous(self, size):
+    def time_simultaneous(self, n, d):
         iterate(self.sample, "isotropic", Simultaneous(), self.iterations)
 
 
@@ -109,7 +111,7 @@ def python_overhead(rounds=5, iterations=2000):
     return float(np.median(found))
 
 
-class PythonDriver:
+class PythonDriver(Suite):
     """What the Python driver adds to the pass."""
 
     params = ([1],)

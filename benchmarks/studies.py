@@ -4,7 +4,7 @@
 per cent for tasks of a second.
 """
 
-import shutil
+import contextlib
 import tempfile
 import time
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.profiles import Suite, grid, once
 from elubench import __version__, load_results, run_study, specs, store, tasks
 
 ROWS_PER_SHARD = 100
@@ -51,41 +52,38 @@ def make_folder(folder, shards):
         (folder / "shards" / f"{task.name}.parquet").write_bytes(content)
 
 
-class Loading:
+class Loading(Suite):
     """Rows of a study: from its shards, and from the one file that the first load leaves behind."""
 
-    params = ([100, 1000],)
+    params = (grid(100, regular=(1000,)),)
     param_names = ("shards",)
-    timeout = 300
 
+    @once
     def setup(self, shards):
-        self.folder = Path(tempfile.mkdtemp())
-        make_folder(self.folder / "study", shards)
-        assert len(load_results(self.folder / "study")) == shards * ROWS_PER_SHARD
-
-    def teardown(self, shards):
-        shutil.rmtree(self.folder)
+        self.folder = Path.cwd() / "study"  # asv's own folder, which it removes
+        make_folder(self.folder, shards)
+        assert len(load_results(self.folder)) == shards * ROWS_PER_SHARD
 
     def time_load(self, shards):
-        load_results(self.folder / "study")
+        load_results(self.folder)
 
     def track_first_load(self, shards):
         """Seconds for the shards one by one."""
-        (self.folder / "study" / "results.parquet").unlink(missing_ok=True)
+        (self.folder / "results.parquet").unlink(missing_ok=True)
         begun = time.perf_counter()
-        load_results(self.folder / "study")
+        load_results(self.folder)
         return time.perf_counter() - begun
 
     track_first_load.unit = "s"
 
 
-class Overhead:
+class Overhead(Suite):
     """What is not drawing samples and running algorithms, in tasks that are planned for a second."""
 
-    params = ([2, 10],)
+    params = (grid(2, regular=(10,)),)
     param_names = ("tasks",)
-    timeout = 300
 
+    @once
     def setup(self, count):
         self.spec = specs.load(
             {
@@ -154,12 +152,12 @@ def _plain(spec):
 
 def main():
     loading = Loading()
-    loading.setup(1000)
-    first = loading.track_first_load(1000)
-    begun = time.perf_counter()
-    loading.time_load(1000)
-    again = time.perf_counter() - begun
-    loading.teardown(1000)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        loading.setup(1000)
+        first = loading.track_first_load(1000)
+        begun = time.perf_counter()
+        loading.time_load(1000)
+        again = time.perf_counter() - begun
     overhead = Overhead()
     overhead.setup(10)
     share = overhead.track_share(10)

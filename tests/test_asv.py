@@ -1,0 +1,381 @@
+"""asv's configuration, what it makes of a slow-down, and its results as a table."""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+import elubench
+from benchmarks import profiles
+
+COLUMNS = [
+    "result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b",
+    "stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples", "profile",
+]  # fmt: skip
+
+BENCHMARKS = {
+    "kernels.Pass.time_pass": {
+        "name": "kernels.Pass.time_pass",
+        "param_names": ["n", "threads"],
+        "params": [["1000", "1000000000000000"], ["1", "2"]],
+        "type": "time",
+        "unit": "seconds",
+        "version": "aa",
+    },
+    "radius.Arrays.track_passes": {
+        "name": "radius.Arrays.track_passes",
+        "param_names": ["algorithm", "name"],
+        "params": [["'EM'", "'ELU'"], ["0.5", "<class 'int'>"]],
+        "type": "track",
+        "unit": "passes",
+        "version": "1",
+    },
+    "version": 2,
+}
+
+
+def a_result(machine, commit, results, **more):
+    return {
+        "commit_hash": commit,
+        "env_name": "virtualenv-py3.11",
+        "date": 1_700_000_000_000,
+        "params": {"machine": machine, "cpu": "a processor", "python": "3.11"},
+        "python": "3.11",
+        "requirements": {},
+        "env_vars": {},
+        "result_columns": COLUMNS,
+        "results": results,
+        "durations": {},
+        "version": 2,
+        **more,
+    }
+
+
+TIMES = [
+    [0.25, None, math.nan, 1e-9],
+    [["1000", "1000000000000000"], ["1", "2"]],
+    "aa",
+    1_700_000_100_000,
+    12.5,
+    [0.24, None, None, 0.5e-9],
+    [0.26, None, None, 2e-9],
+    [0.245, None, None, 1e-9],
+    [0.255, None, None, 1e-9],
+    [1, None, None, 10],
+    [7, None, None, 9],
+]
+# as asv writes what has no statistics: the row ends with the last thing there is
+PASSES = [[6.0, 7.0, 8.0, 9.0], [["'EM'", "'ELU'"], ["0.5", "<class 'int'>"]], "1", 5, 0.5]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two machines, two commits on the first."""
+
+    def put(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+
+    put("benchmarks.json", BENCHMARKS)
+    put("desk/machine.json", {"machine": "desk", "version": 1})
+    put("desk/aaaa-env.json", a_result("desk", "aaaa", {"kernels.Pass.time_pass": TIMES}))
+    put("desk/bbbb-env.json", a_result("desk", "bbbb", {"radius.Arrays.track_passes": PASSES}))
+    put("rack/machine.json", {"machine": "rack", "version": 1})
+    put("rack/aaaa-env.json", a_result("rack", "aaaa", {"gone.time_it": [[3.0], [], "x"]}))
+    return tmp_path
+
+
+class TestResults:
+    def test_a_row_for_each_value(self, folder):
+        found = elubench.asv_results(folder)
+        assert len(found) == 4 + 4 + 1
+        assert set(found["machine"]) == {"desk", "rack"}
+        first = found.iloc[0]
+        assert first["commit"] == "aaaa"
+        assert first["benchmark"] == "kernels.Pass.time_pass"
+        assert (first["suite"], first["name"]) == ("kernels.Pass", "time_pass")
+        assert (first["type"], first["unit"], first["version"]) == ("time", "seconds", "aa")
+        assert (first["python"], first["cpu"]) == ("3.11", "a processor")
+        assert first["environment"] == "virtualenv-py3.11"
+        assert first["date"] == pd.Timestamp(1_700_000_000, unit="s", tz="UTC")
+        assert first["started"] == pd.Timestamp(1_700_000_100, unit="s", tz="UTC")
+
+    def test_failed_and_skipped(self, folder):
+        found = elubench.asv_results(folder).iloc[:4]
+        assert list(found["status"]) == ["ok", "failed", "skipped", "ok"]
+        assert list(found["value"].dropna()) == [0.25, 1e-9]
+
+    def test_statistics(self, folder):
+        found = elubench.asv_results(folder)
+        names = ["low", "high", "q25", "q75", "number", "repeat"]
+        assert list(found.loc[0, names]) == [0.24, 0.26, 0.245, 0.255, 1.0, 7.0]
+        assert found.loc[[1, 2, 4], names].isna().all(axis=None)
+
+    def test_parameters_are_columns(self, folder):
+        found = elubench.asv_results(folder)
+        assert list(found["n"][:4]) == [1000, 1000, 10**15, 10**15]
+        assert list(found["threads"][:4]) == [1, 2, 1, 2]
+        assert found["n"][4:].isna().all()
+        assert list(found["algorithm"][4:8]) == ["EM", "EM", "ELU", "ELU"]
+        assert found["algorithm"][:4].isna().all()
+
+    def test_parameters_beyond_literals_and_with_a_name_that_is_taken(self, folder):
+        found = elubench.asv_results(folder)
+        assert list(found["param_name"][4:6]) == [0.5, "<class 'int'>"]
+        assert set(found["name"]) == {"time_pass", "track_passes", "time_it"}
+
+    def test_benchmark_that_is_gone(self, folder):
+        last = elubench.asv_results(folder).iloc[-1]
+        assert (last["suite"], last["name"], last["value"]) == ("gone", "time_it", 3.0)
+        assert (last["type"], last["unit"], last["status"]) == ("time", "seconds", "ok")
+
+    def test_parameters_without_names(self, folder):
+        (folder / "benchmarks.json").unlink()
+        found = elubench.asv_results(folder)
+        assert list(found["param1"][:4]) == [1000, 1000, 10**15, 10**15]
+        assert found["unit"][4] == "unit"
+
+    def test_one_machine(self, folder):
+        found = elubench.asv_results(folder / "desk")
+        assert len(found) == 8
+        assert found["unit"][4] == "passes"
+
+    def test_all_failed(self, folder):
+        """asv writes one null for a benchmark that failed throughout."""
+        row = [None, TIMES[1], "aa"]
+        path = folder / "desk" / "aaaa-env.json"
+        path.write_text(json.dumps(a_result("desk", "aaaa", {"kernels.Pass.time_pass": row})))
+        found = elubench.asv_results(folder).iloc[:4]
+        assert list(found["status"]) == ["failed"] * 4
+        assert found["value"].isna().all()
+
+    def test_missing_fields(self, folder):
+        path = folder / "rack" / "aaaa-env.json"
+        content = {"result_columns": COLUMNS, "results": {"gone.time_it": [[3.0]]}}
+        path.write_text(json.dumps(content))
+        last = elubench.asv_results(folder).iloc[-1]
+        assert (last["machine"], last["value"]) == ("rack", 3.0)
+        assert last[["commit", "python", "date", "started", "version"]].isna().all()
+
+    def test_nothing_there(self, tmp_path):
+        found = elubench.asv_results(tmp_path)
+        assert found.empty
+        assert {"machine", "commit", "benchmark", "value", "status"} <= set(found)
+
+    def test_no_folder(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            elubench.asv_results(tmp_path / "nowhere")
+
+    @pytest.mark.parametrize("name", ["desk/aaaa-env.json", "benchmarks.json"])
+    def test_half_written(self, folder, name):
+        path = folder / name
+        path.write_text(path.read_text()[:100])
+        with pytest.raises(ValueError, match=rf"{path.name}: not JSON, or only the beginning"):
+            elubench.asv_results(folder)
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            ([1, 2], "expected a JSON object"),
+            ({"version": 1, "results": {}}, "asv update"),
+            ({"results": {}}, "'result_columns' is missing"),
+            (a_result("desk", "aaaa", {"a.time_b": 5}), "cannot read the row of a.time_b"),
+            (a_result("desk", "aaaa", {"a.time_b": [[], []]}), "cannot read the row of a.time_b"),
+        ],
+    )
+    def test_not_what_asv_writes(self, folder, content, says):
+        path = folder / "desk" / "aaaa-env.json"
+        path.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=rf"aaaa-env.json: .*{says}"):
+            elubench.asv_results(folder)
+
+
+class TestConfiguration:
+    @pytest.fixture
+    def config(self):
+        util = pytest.importorskip("asv.util")
+        return util.load_json(str(ROOT / "asv.conf.json"), js_comments=True)
+
+    def test_matrix_has_the_locked_versions(self, config):
+        lines = (ROOT / "requirements.lock").read_text().splitlines()
+        locked = dict(line.split("==") for line in lines)
+        for name, versions in config["matrix"]["req"].items():
+            assert versions == [locked[name.removeprefix("pip+")]], name
+
+    def test_what_asv_writes_is_ignored(self, config):
+        folders = [config[f"{name}_dir"] for name in ("env", "results", "html")]
+        assert all(folder.startswith(".asv/") for folder in folders)
+        assert "/.asv/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+# An environment that needs no installation: this interpreter with a commit's files on its path.
+CHECKOUT = """
+import os
+import sys
+
+from asv import environment, util
+
+
+class Checkout(environment.Environment):
+    tool_name = "checkout"
+    _requirements = {}
+
+    def check_presence(self):
+        return os.path.isdir(self._path)
+
+    def _setup(self):
+        os.makedirs(self._path)
+
+    def install_project(self, conf, repo, commit_hash):
+        self.checkout_project(repo, commit_hash)
+        self._set_installed_commit_hash(commit_hash)
+
+    def run(self, arguments, **options):
+        variables = {**options.pop("env", os.environ), "ASV_PYTHONPATH": self._build_root}
+        return util.check_output([sys.executable, *arguments], env=variables, **options)
+"""
+TINY = """
+import time
+
+def work(seconds={seconds}):
+    time.sleep(seconds)
+
+def iterations():
+    return {iterations}
+"""
+SUITE = """
+import tiny
+from benchmarks.profiles import Suite, once
+
+
+class Tiny(Suite):
+    repeat = (3, 3, 1.0)
+
+    @once
+    def setup(self):
+        self.calls = getattr(self, "calls", 0) + 1
+
+    def time_planted(self):
+        assert self.calls == 1
+        tiny.work()
+
+    def time_other(self):
+        tiny.work(0.001)
+
+    def track_planted(self):
+        return tiny.iterations()
+
+    track_planted.unit = "iterations"
+
+
+class Sometimes(Suite):
+    params = (["here", "elsewhere"],)
+    param_names = ("where",)
+
+    def setup(self, where):
+        if where == "elsewhere":
+            raise NotImplementedError
+
+    def track_other(self, where):
+        return 10
+"""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """A repository whose second commit is slower, and what ``asv continuous`` says about it."""
+    pytest.importorskip("asv")
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    folder = tmp_path_factory.mktemp("planted")
+    (folder / "checkout_environment.py").write_text(CHECKOUT)
+    (folder / "benchmarks").mkdir()
+    (folder / "benchmarks" / "__init__.py").touch()
+    (folder / "benchmarks" / "suite.py").write_text(SUITE)
+    shutil.copy(profiles.__file__, folder / "benchmarks")
+    config = {
+        "version": 1,
+        "project": "tiny",
+        "repo": str(folder),
+        "branches": ["main"],
+        "dvcs": "git",
+        "environment_type": "checkout",
+        "plugins": [".checkout_environment"],
+        "launch_method": "forkserver",
+        "results_dir": "results",
+        "html_dir": "html",
+    }
+    (folder / "asv.conf.json").write_text(json.dumps(config))
+    left_out = ("PYTHONPATH", profiles.VARIABLE)
+    variables = {name: value for name, value in os.environ.items() if name not in left_out}
+    variables |= {"HOME": str(folder), "GIT_CONFIG_GLOBAL": os.devnull}
+    for who in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        variables |= {f"{who}_NAME": "tiny", f"{who}_EMAIL": "tiny"}
+
+    def run(*command, status=0):
+        done = subprocess.run(
+            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    run("git", "init", "--quiet", "--initial-branch=main")
+    for facts in ({"seconds": 0.001, "iterations": 10}, {"seconds": 0.05, "iterations": 40}):
+        (folder / "tiny.py").write_text(TINY.format(**facts))
+        run("git", "add", "tiny.py")
+        run("git", "commit", "--quiet", "--message", "tiny")
+    asv = (sys.executable, "-m", "asv")
+    run(*asv, "machine", "--yes", "--machine", "desk")
+    said = run(*asv, "continuous", "--factor", "3", "HEAD~1", "HEAD", status=1)
+    return folder, said, lambda *arguments: run(*asv, *arguments)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+class TestPlantedSlowDown:
+    def test_continuous_reports_it_and_nothing_else(self, planted):
+        _, said, _ = planted
+        assert "PERFORMANCE DECREASED" in said
+        worse = [line for line in said.splitlines() if line.startswith("| +")]
+        assert len(worse) == 2, said
+        assert any("Tiny.time_planted" in line for line in worse)
+        assert any("Tiny.track_planted" in line for line in worse)
+
+    def test_compare_shows_it_from_what_was_saved(self, planted):
+        _, _, asv = planted
+        said = asv("compare", "--factor", "3", "HEAD~1", "HEAD")
+        marks = {
+            line.split()[-2]: line.split()[1] for line in said.splitlines() if "suite." in line
+        }
+        assert marks["suite.Tiny.track_planted"] == "+"
+        assert marks["suite.Tiny.time_planted"] == "+"
+        assert marks["suite.Tiny.time_other"] != "+"
+
+    def test_results_as_a_table(self, planted):
+        folder, _, _ = planted
+        found = elubench.asv_results(folder / "results")
+        assert set(found["machine"]) == {"desk"}
+        assert len(found) == 2 * 5
+        assert set(found["commit"].str.len()) == {40}
+        by_name = found.set_index("name")
+        assert sorted(by_name.loc["track_planted", "value"]) == [10, 40]
+        assert set(by_name.loc["track_planted", "unit"]) == {"iterations"}
+        planted_times = by_name.loc["time_planted"]
+        assert max(planted_times["value"]) > 10 * min(planted_times["value"])
+        assert (planted_times["low"] <= planted_times["value"]).all()
+        assert (planted_times["repeat"] >= 3).all()
+        sometimes = by_name.loc["track_other"].set_index("where")
+        assert set(sometimes.loc["here", "status"]) == {"ok"}
+        assert set(sometimes.loc["elsewhere", "status"]) == {"skipped"}
+
+    def test_publish_makes_pages(self, planted):
+        folder, _, asv = planted
+        asv("publish")
+        assert (folder / "html" / "index.html").exists()
+        assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
