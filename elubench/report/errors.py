@@ -31,34 +31,42 @@ from elubench.report.style import (
     value_ticks,
 )
 
-_STARTS = {"equal": "start with equal coordinates", "generic": "start in a random direction"}
+_STARTS = {"equal": "equal start", "generic": "generic start"}
+_MODELS = {"isotropic": "isotropic", "diagonal": "diagonal model", "general": "general locations"}
 _RESAMPLES = 400
 
 
 @styled
 def starts_figure(rows: pd.DataFrame) -> Figure:
-    """The validated location's error against n, a panel for each start. ``rows`` are of one model."""
-    model, d = str(rows["model"].iloc[0]), int(rows["d"].iloc[0])
-    slope = theory.rates(model, d, "elu").location_n
+    """The validated location's error against n, a row of panels for each model, one for each start."""
+    models = [model for model in _MODELS if (rows["model"] == model).any()]
     starts = [start for start in _STARTS if (rows["start"] == start).any()]
-    figure, panels = new_figure(len(starts), height=3.4, sharey=True)
-    names = in_order(rows["algorithm"])
-    for axes, start in zip(panels, starts, strict=True):
-        part = rows[rows["start"] == start]
-        for name in reversed(names):
-            _curve(axes, part[part["algorithm"] == name], "location_error", name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_title(_STARTS[start])
+    figure, panels = new_figure(len(starts), len(models), height=3.1, sharey="row")
+    for number, model in enumerate(models):
+        line = panels[len(starts) * number : len(starts) * (number + 1)]
+        for axes, start in zip(line, starts, strict=True):
+            part = rows[(rows["model"] == model) & (rows["start"] == start)]
+            draw_validated(axes, part)
+            axes.set_title(f"{_MODELS[model]}, {_STARTS[start]}")
+        for axes in line:
+            power_ticks(axes, "x")
+            power_ticks(axes, "y")
+        line[0].set_ylabel("error of the location")
+    for axes in panels[-len(starts) :]:
         axes.set_xlabel("sample size n")
-    for axes, start in zip(panels, starts, strict=True):
-        _theory_below(axes, rows[rows["start"] == start], slope)
-    panels[0].set_ylabel("root mean square error\nof the validated location")
-    for axes in panels:
-        power_ticks(axes, "x")
-        power_ticks(axes, "y")
-    legend_below(figure, [handle(name) for name in names])
+    legend_below(figure, [handle(name) for name in in_order(rows["algorithm"])])
     return figure
+
+
+def draw_validated(axes: Axes, rows: pd.DataFrame) -> None:
+    """Root mean square errors of the validated location against n, and the slope of theory below."""
+    for name in reversed(in_order(rows["algorithm"])):
+        _curve(axes, rows[rows["algorithm"] == name], "location_error", name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    if len(rows):
+        model, d = str(rows["model"].iloc[0]), int(rows["d"].iloc[0])
+        _theory_below(axes, rows, theory.rates(model, d, "elu").location_n)
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, column: str, name: str, by: str = "n") -> None:

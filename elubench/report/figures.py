@@ -1,7 +1,7 @@
 """Every figure of the report, by key: what it is drawn from, and what its caption says.
 
-    FIGURES["passes-d1"](evidence)             a matplotlib Figure, or None without the rows
-    FIGURES["passes-d1"].caption(evidence)     sizes, samples, constants and seeds, from the rows
+    FIGURES["passes"](evidence)             a matplotlib Figure, or None without the rows
+    FIGURES["passes"].caption(evidence)     sizes, samples, constants and seeds, from the rows
 
 The drawing functions take tidy tables and can be called on any: see the modules beside this one.
 """
@@ -24,7 +24,7 @@ from elubench.report.errors import (
     starts_figure,
 )
 from elubench.report.paper_panels import paper_figure
-from elubench.report.race import passes_figure, passes_table, run_times_figure
+from elubench.report.race import passes_figure, run_time_figure
 from elubench.report.rows import sound, to_radius, validated
 from elubench.report.style import size
 
@@ -48,7 +48,7 @@ class FigureMaker:
         return self.draw(evidence)
 
 
-def _paper(number: int, key: str, name: str) -> FigureMaker:
+def _paper(number: int, name: str) -> FigureMaker:
     """The paper's figure of this number, both panels."""
 
     def rows(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -79,7 +79,7 @@ def _paper(number: int, key: str, name: str) -> FigureMaker:
         )
 
     return FigureMaker(
-        key,
+        f"figure-{number}",
         f"The paper's figure {number}: {name}",
         f"Two panels for the {name}. Left: error of the location against iterations on logarithmic "
         "for EM, ELU and rivals, with the validated iterates and the radius. Right: errors of the "
@@ -89,78 +89,61 @@ def _paper(number: int, key: str, name: str) -> FigureMaker:
     )
 
 
-def _passes(d: int) -> FigureMaker:
-    def draw(evidence: Evidence) -> Figure | None:
-        rows = to_radius(evidence, d)
-        return None if rows.empty else passes_figure(rows)
+_DIMENSIONS = (1, 2, 4)
 
-    def caption(evidence: Evidence) -> str:
-        rows = to_radius(evidence, d)
-        return sentence(
-            "Passes over the data until the location is within the statistical radius: medians by "
-            "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory gives EM "
-            "(left) and ELU (right)",
-            _censored(rows),
-            about(rows),
-            steps(rows),
-        )
 
-    return FigureMaker(
-        f"passes-d{d}",
-        f"Passes to the radius at d = {d}",
-        f"Median passes over the data to the radius against the sample size at d = {d}. Left: all "
-        "algorithms on logarithmic axes with the slope of theory for EM. Right: all but EM on a linear "
-        "scale with the slope of theory for ELU.",
-        draw,
-        caption,
+def _races(evidence: Evidence) -> pd.DataFrame:
+    return pd.concat([to_radius(evidence, d) for d in _DIMENSIONS], ignore_index=True)
+
+
+def _draw_passes(evidence: Evidence) -> Figure | None:
+    rows = _races(evidence)
+    return None if rows.empty else passes_figure(rows)
+
+
+def _passes_caption(evidence: Evidence) -> str:
+    rows = _races(evidence)
+    return sentence(
+        "Passes over the data until the location is within the statistical radius: medians by "
+        "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory gives EM "
+        "(left) and ELU (right)",
+        _censored(rows),
+        about(rows),
+        steps(rows),
     )
 
 
 def _censored(rows: pd.DataFrame) -> str:
     """Which algorithms have censored runs, as a sentence."""
-    table = passes_table(rows)
-    total = table.assign(lost=table["runs"] - table["reached"]).groupby("algorithm")
+    total = rows.groupby(["d", "algorithm"])["reached"].agg(["size", "sum"])
     counts = [
-        f"{name} {int(part['lost'].sum())} of {int(part['runs'].sum())}"
-        for name, part in total
-        if part["lost"].sum()
+        f"{name} {runs - reached} of {runs} (d = {d})"
+        for (d, name), runs, reached in total.itertuples()
+        if reached < runs
     ]
     if not counts:
         return "No run is censored"
     return f"Hollow markers have censored runs: {', '.join(counts)}"
 
 
-def _run_times(d: int) -> FigureMaker:
-    def draw(evidence: Evidence) -> Figure | None:
-        rows = to_radius(evidence, d)
-        return None if rows.empty else run_times_figure(rows)
+def _draw_run_times(evidence: Evidence) -> Figure | None:
+    rows = _races(evidence)
+    return None if rows.empty else run_time_figure(rows)
 
-    def caption(evidence: Evidence) -> str:
-        rows = to_radius(evidence, d)
-        return sentence(
-            "The share of all runs within the radius after a number of passes, censored and failed "
-            "runs included; a curve that ends below 1, at a hollow marker, says how many never arrive",
-            about(rows),
-            steps(rows),
-        )
 
-    return FigureMaker(
-        f"run-times-d{d}",
-        f"Run-time distributions at d = {d}",
-        f"Shares of runs that reached the radius against passes over the data at d = {d}, one panel "
-        "for each of up to three sample sizes, one curve for each algorithm.",
-        draw,
-        caption,
+def _run_times_caption(evidence: Evidence) -> str:
+    rows = _races(evidence)
+    return sentence(
+        "The share of all runs within the radius after a number of passes, censored and failed runs "
+        "included; a curve that ends below 1, at a hollow marker, says how many never arrive",
+        about(rows),
+        steps(rows),
     )
 
 
-_SLOPE_DIMENSIONS = (1, 2, 4)
-
-
 def _slope_rows(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
-    errors = pd.concat([validated(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
-    counts = pd.concat([to_radius(evidence, d) for d in _SLOPE_DIMENSIONS], ignore_index=True)
-    return errors, counts
+    errors = pd.concat([validated(evidence, d) for d in _DIMENSIONS], ignore_index=True)
+    return errors, _races(evidence)
 
 
 def _draw_slopes(evidence: Evidence) -> Figure | None:
@@ -180,36 +163,29 @@ def _slopes_caption(evidence: Evidence) -> str:
     )
 
 
-def _starts(model: str, title: str, more: str) -> FigureMaker:
-    blocks = [f"starts {model}", f"errors, {model}"]
+_BREAKS = ["starts diagonal", "starts general", "errors, diagonal", "errors, general"]
 
-    def rows(evidence: Evidence) -> pd.DataFrame:
-        return sound(evidence.rows(block=blocks, model=model))
 
-    def draw(evidence: Evidence) -> Figure | None:
-        found = rows(evidence)
-        return None if found.empty else starts_figure(found)
+def _break_rows(evidence: Evidence) -> pd.DataFrame:
+    return sound(evidence.rows(block=_BREAKS))
 
-    def caption(evidence: Evidence) -> str:
-        found = rows(evidence)
-        return sentence(
-            "Root mean square error of the location after validation, from a start with equal "
-            "coordinates and from one in a random direction; dashed: the slope that the paper states",
-            more,
-            about(found, radius=False),
-            f"EM has {found.loc[found['algorithm'] == 'EM', 'max_iter'].max():,.0f} iterations"
-            if (found["algorithm"] == "EM").any()
-            else "",
-            steps(found),
-        )
 
-    return FigureMaker(
-        f"starts-{model}",
-        title,
-        f"Error of the validated location against the sample size for the {model} model, one panel for "
-        "each kind of start, one curve for each algorithm, with the slope that the paper states.",
-        draw,
-        caption,
+def _draw_breaks(evidence: Evidence) -> Figure | None:
+    rows = _break_rows(evidence)
+    return None if rows.empty else starts_figure(rows)
+
+
+def _breaks_caption(evidence: Evidence) -> str:
+    rows = _break_rows(evidence)
+    em = rows.loc[rows["algorithm"] == "EM", "max_iter"]
+    return sentence(
+        "Root mean square error of the location after validation, from a start with equal "
+        "coordinates and from one in a random direction; dashed: the slope that the paper states. "
+        "For general locations ELU is Algorithm 3 as printed, and CentredELU takes an EM step for the "
+        "half sum",
+        about(rows, radius=False),
+        f"EM has {em.max():,.0f} iterations" if len(em) else "",
+        steps(rows),
     )
 
 
@@ -230,14 +206,6 @@ def _dimensions_caption(evidence: Evidence) -> str:
         about(rows, radius=False),
         steps(rows),
     )
-
-
-def _always(draw: Callable[[], Figure]) -> Callable[[Evidence], Figure | None]:
-    return lambda _: draw()
-
-
-def _said(text: str) -> Callable[[Evidence], str]:
-    return lambda _: text
 
 
 def _draw_stability(evidence: Evidence) -> Figure | None:
@@ -269,23 +237,44 @@ def _costs_caption(evidence: Evidence) -> str:
     )
 
 
-def _landscape_caption() -> str:
+def _draw_landscape(_: Evidence) -> Figure | None:
+    return landscapes.landscape_figure()
+
+
+def _landscape_caption(_: Evidence) -> str:
     return sentence(
-        f"Infinite n, starts ({landscapes.EQUAL[0]:g}, {landscapes.EQUAL[1]:g}) and "
+        "Infinite n. Top: the isotropic loss and its gradient along a ray; dashed: the powers of "
+        "Lemma 1",
+        f"Bottom: the diagonal model from ({landscapes.EQUAL[0]:g}, {landscapes.EQUAL[1]:g}) and "
         f"({landscapes.GENERIC[0]:g}, {landscapes.GENERIC[1]:g}), ELU with eta {landscapes.ETA:g}, "
-        f"beta {landscapes.BETA:g}",
-        "From the generic start both fall onto an axis, where the loss is as flat as at d = 1 along it "
-        "and curved across it; there the growing step throws ELU out (the cross)",
+        f"beta {landscapes.BETA:g}. From the generic start both fall onto an axis, where the loss is "
+        "as flat as at d = 1 along it and curved across it; there the growing step throws ELU out "
+        "(the cross)",
     )
 
 
 _ALL: tuple[FigureMaker, ...] = (
-    _paper(1, "paper-isotropic-d1", "isotropic model, d = 1"),
-    _paper(2, "paper-isotropic-d4", "isotropic model, d = 4"),
-    _paper(3, "paper-diagonal-d4", "diagonal model, d = 4"),
-    _paper(4, "paper-general-d4", "general locations, d = 4"),
-    *(_passes(d) for d in (1, 2, 4)),
-    *(_run_times(d) for d in (1, 2)),
+    _paper(1, "isotropic model, d = 1"),
+    _paper(2, "isotropic model, d = 4"),
+    _paper(3, "diagonal model, d = 4"),
+    _paper(4, "general locations, d = 4"),
+    FigureMaker(
+        "passes",
+        "Passes to the radius",
+        "Median passes over the data to the radius against the sample size, a row of panels for each "
+        "d. Left: all algorithms on logarithmic axes with the slope of theory for EM. Right: all but "
+        "EM on a linear scale with the slope of theory for ELU.",
+        _draw_passes,
+        _passes_caption,
+    ),
+    FigureMaker(
+        "run-time",
+        "Run-time distributions",
+        "Shares of runs that reached the radius against passes over the data, a row of panels for "
+        "each d, a panel for each of up to three sample sizes, a curve for each algorithm.",
+        _draw_run_times,
+        _run_times_caption,
+    ),
     FigureMaker(
         "local-slopes",
         "Local slopes against n",
@@ -295,36 +284,31 @@ _ALL: tuple[FigureMaker, ...] = (
         _slopes_caption,
     ),
     FigureMaker(
-        "loss-profile",
-        "How flat the loss is at infinite n",
-        "The isotropic loss above its minimum and its gradient against the norm of theta on "
-        "logarithmic axes, with slopes 8 and 7 at d = 1, and 4 and 3 at higher d.",
-        _always(landscapes.profile_figure),
-        _said(
-            "The isotropic population loss and its gradient along a ray; dashed: the powers of Lemma 1."
-        ),
-    ),
-    FigureMaker(
-        "diagonal-landscape",
-        "The diagonal model at infinite n",
-        "Left: contour map of the diagonal loss at d = 2 with the iterates of EM and ELU from an equal "
-        "and from a generic start. Right: their distance from the truth against iterations.",
-        _always(landscapes.diagonal_map_figure),
-        lambda _: _landscape_caption(),
+        "landscape",
+        "The loss at infinite n",
+        "Top: the isotropic loss above its minimum and its gradient against the norm of theta on "
+        "logarithmic axes, with slopes 8 and 7 at d = 1, and 4 and 3 at higher d. Bottom: map of the "
+        "diagonal loss at d = 2 with the iterates of EM and ELU from an equal and from a generic "
+        "start, and their distance from the truth against iterations.",
+        _draw_landscape,
+        _landscape_caption,
     ),
     FigureMaker(
         "stability",
         "Noise of the gradient at d = 1",
-        "Noise of the gradient against the norm of theta for several sample sizes on logarithmic axes, "
-        "as it is and times the square root of n, with slopes 3 and 1.",
+        "Noise of the gradient against the norm of theta for several sample sizes on logarithmic "
+        "axes, as it is and times the square root of n, with slopes 3 and 1.",
         _draw_stability,
         _stability_caption,
     ),
-    _starts("diagonal", "Where ELU stops short: the diagonal model", ""),
-    _starts(
-        "general",
-        "Where ELU stops short: general locations",
-        "ELU is Algorithm 3 as printed; CentredELU takes an EM step for the half sum",
+    FigureMaker(
+        "breaks",
+        "Where ELU stops short",
+        "Error of the validated location against the sample size, a row of panels for the diagonal "
+        "model and one for general locations, a panel for each kind of start, a curve for each "
+        "algorithm, with the slope that the paper states.",
+        _draw_breaks,
+        _breaks_caption,
     ),
     FigureMaker(
         "dimensions",
@@ -337,8 +321,8 @@ _ALL: tuple[FigureMaker, ...] = (
     FigureMaker(
         "costs",
         "What an iteration costs",
-        "Left: milliseconds an iteration of EM, ELU and both together against the numbers in the data. "
-        "Right: their ratio to EM's in the same round.",
+        "Left: milliseconds an iteration of EM, ELU and both together against the numbers in the "
+        "data. Right: their ratio to EM's in the same round.",
         _draw_costs,
         _costs_caption,
     ),

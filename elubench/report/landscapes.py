@@ -18,6 +18,7 @@ from elubench.report.style import (
     legend_below,
     look_of,
     new_figure,
+    power,
     power_ticks,
     shade,
     size,
@@ -32,16 +33,34 @@ _EDGE = 0.72
 
 
 @styled
-def profile_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
-    """The population loss above its minimum, and its gradient, against |theta|: flat as a power."""
-    figure, (left, right) = new_figure(2, height=3.2)
+def landscape_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
+    """The loss at infinite n: how flat it is along a ray, and EM and ELU on the diagonal model's."""
+    figure, panels = new_figure(2, 2, height=3.2, height_ratios=(0.9, 1.1))
+    draw_profiles(panels[0], panels[1], dimensions)
+    draw_diagonal(panels[2], panels[3])
+    legend_below(
+        figure,
+        [
+            *panels[0].get_legend_handles_labels()[0],
+            handle("EM"),
+            handle("ELU"),
+            Line2D([], [], color="black", marker="o", ls="-", lw=1.2, label="equal start"),
+            Line2D([], [], color="black", marker="s", ls=":", lw=1.8, label="generic start"),
+        ],
+        columns=7,
+    )
+    return figure
+
+
+def draw_profiles(left: Axes, right: Axes, dimensions: Sequence[int]) -> None:
+    """The isotropic loss above its minimum and its gradient by |theta|, with the powers of Lemma 1."""
     r = np.geomspace(0.01, 0.9, 60)
     for place, d in enumerate(dimensions):
         profile = lemmas.isotropic_profile(d, r)
         for axes, column in ((left, "gap"), (right, "gradient")):
             axes.plot(r, profile[column], color=shade(place, len(dimensions)), label=f"d = {d}")
-    left.set_title("loss above its minimum")
-    right.set_title("norm of the gradient")
+    left.set_title("isotropic: loss above its minimum")
+    right.set_title("isotropic: norm of the gradient")
     for axes, column, more in ((left, "gap", 2.0), (right, "gradient", 1.0)):
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -49,33 +68,28 @@ def profile_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
             slope = theory.homogeneity("isotropic", d).value + more
             value = float(lemmas.isotropic_profile(d, [0.01])[column].iloc[0])
             below = d == 1
-            anchor = (0.01, value * (0.2 if below else 5.0))
+            anchor = (0.01, value * (0.1 if below else 10.0))
             slope_line(axes, (0.01, 0.2), anchor, slope, f"slope {slope:g}", above=not below)
         axes.set_xlabel(r"$|\theta|$")
         power_ticks(axes, "x")
         power_ticks(axes, "y", most=7)
     left.set_ylabel(r"$f(\theta) - f(0)$")
     right.set_ylabel(r"$|\nabla f(\theta)|$")
-    legend_below(figure, left.get_legend_handles_labels()[0])
-    return figure
 
 
-@styled
-def diagonal_map_figure() -> Figure:
-    """The diagonal loss at d = 2 and infinite n, with EM and ELU from an equal and a generic start."""
-    figure, (left, right) = new_figure(2, height=3.9)
+def draw_diagonal(left: Axes, right: Axes) -> None:
+    """The diagonal loss at d = 2 as a map, with EM and ELU from an equal and a generic start."""
     grid = np.linspace(-0.03, _EDGE, 91)
     x, y = np.meshgrid(grid, grid)
     gap = population.loss("diagonal", np.stack([x, y], axis=-1))
-    with np.errstate(divide="ignore"):
-        levels = np.log10(np.maximum(gap, 1e-12))
-    filled = left.contourf(
-        x, y, levels, levels=np.arange(-9.0, 0.1, 1.0), cmap="Greys_r", extend="min"
-    )
-    filled.set_alpha(0.55)
-    bar = figure.colorbar(filled, ax=left, shrink=0.85, pad=0.02, ticks=[-8, -6, -4, -2, 0])
-    bar.ax.set_yticklabels([rf"$10^{{{k}}}$" for k in (-8, -6, -4, -2, 0)])
-    bar.set_label("loss above its minimum")
+    levels = np.log10(np.maximum(gap, 1e-12))
+    marks = np.arange(-9.0, 0.1, 1.0)
+    filled = left.contourf(x, y, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55)
+    figure = left.get_figure(root=True)
+    assert figure is not None
+    bar = figure.colorbar(filled, ax=left, shrink=0.9, pad=0.02, ticks=[-8, -6, -4, -2, 0])
+    bar.ax.set_yticklabels([power(10.0**k) for k in (-8, -6, -4, -2, 0)])
+    bar.set_label("loss above its minimum", fontsize=8.5)
     for start, marker in ((EQUAL, "o"), (GENERIC, "s")):
         for algorithm in ("em", "elu"):
             path = lemmas.diagonal_flow(start, algorithm, STEPS, ETA, BETA)
@@ -86,23 +100,16 @@ def diagonal_map_figure() -> Figure:
     left.set_aspect("equal")
     left.set_xlabel(r"$\theta_1$")
     left.set_ylabel(r"$\theta_2$")
-    left.set_title("iterates on the loss")
+    left.set_title("diagonal, d = 2: iterates on the loss")
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xlim(1.0, STEPS)
-    right.set_title("distance from the truth")
+    right.set_ylim(max(right.get_ylim()[0], 1e-7), None)
+    right.set_title("diagonal, d = 2: distance from the truth")
     right.set_xlabel("iteration t")
     right.set_ylabel(r"$|\theta_t|$")
     power_ticks(right, "x")
-    low, high = right.get_ylim()
-    right.set_ylim(max(low, 1e-7), high)
     power_ticks(right, "y")
-    ends = [
-        Line2D([], [], color="black", marker="o", ls="-", lw=1.2, label="equal start"),
-        Line2D([], [], color="black", marker="s", ls=":", lw=1.8, label="generic start"),
-    ]
-    legend_below(figure, [handle("EM"), handle("ELU"), *ends])
-    return figure
 
 
 def _draw_path(left: Axes, right: Axes, path: pd.DataFrame, name: str, equal: bool) -> None:

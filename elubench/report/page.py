@@ -35,7 +35,7 @@ REPORT, CLAIMS_JSON, CLAIMS_MARKDOWN = "report.html", "claims.json", "claims.md"
 #: Shown beside the word, so that a verdict does not rest on colour.
 _SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
 #: Figures of the section on rivals, and columns of results that say what made them.
-_RIVAL_FIGURES = ("passes-d1", "passes-d2", "passes-d4", "run-times-d1", "run-times-d2")
+_RIVAL_FIGURES = ("passes", "run-time")
 _MADE_BY = {
     "elubench": "elubench",
     "commit": "commit",
@@ -200,7 +200,7 @@ class _Gallery:
         content = base64.b64encode(as_svg(drawn)).decode("ascii")
         return Picture(
             number,
-            f"figure-{_slug(key)}",
+            f"fig-{_slug(key)}",
             maker.title,
             maker.alt,
             maker.caption(self._evidence),

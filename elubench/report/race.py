@@ -36,32 +36,41 @@ _PANELS = 3  # sizes n for which distributions are drawn
 
 @styled
 def passes_figure(rows: pd.DataFrame) -> Figure:
-    """Passes to the radius against n: all algorithms, and without EM on a linear scale.
+    """Passes to the radius against n, a row of panels for each d: all algorithms, and all but EM.
 
     Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored, an
-    arrow at what was spent where too many are for there to be a median. ``rows`` are of one d.
+    arrow at what was spent where too many are for there to be a median.
     """
+    dimensions = sorted(rows["d"].unique())
+    figure, panels = new_figure(2, len(dimensions), height=3.4, width_ratios=(1.0, 1.15))
+    for number, d in enumerate(dimensions):
+        left, right = panels[2 * number : 2 * number + 2]
+        draw_passes(left, right, rows[rows["d"] == d])
+    for axes in panels[-2:]:
+        axes.set_xlabel("sample size n")
+    return figure
+
+
+def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
+    """Passes to the radius on logarithmic axes, and beside them without EM on a linear scale, one d."""
     d = int(rows["d"].iloc[0])
     table = passes_table(rows)
-    figure, (left, right) = new_figure(2, height=3.7, width_ratios=(1.0, 1.15))
-    ends = {axes: _draw_medians(axes, table, skip) for axes, skip in ((left, ()), (right, ("EM",)))}
+    every = _draw_medians(left, table, ())
+    others = _draw_medians(right, table, ("EM",))
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.set_xlabel("sample size n")
     left.set_yscale("log")
-    left.set_ylabel("passes over the data to the radius")
+    left.set_ylabel("passes over the data")
     left.set_title(f"d = {d}: passes to the radius")
-    right.set_title("the same without EM, linear scale")
-    claimed = theory.rates("isotropic", d, "em")
-    _em_slope(left, table, claimed.iterations_n)
+    right.set_title(f"d = {d}: without EM, linear scale")
+    _em_slope(left, table, theory.rates("isotropic", d, "em").iterations_n)
     _elu_slope(right, table, theory.rates("isotropic", d, "elu"), beta_of(rows))
     right.set_ylim(0.0, None)
-    label_ends(left, [end for end in ends[left] if end[0] in ("EM", "ELU")], room=0.16)
-    label_ends(right, ends[right], room=0.33)
+    label_ends(left, [end for end in every if end[0] in ("EM", "ELU")], room=0.16)
+    label_ends(right, others, room=0.33)
     for axes in (left, right):
         power_ticks(axes, "x", upto=float(table["n"].max()))
     power_ticks(left, "y")
-    return figure
 
 
 def passes_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -146,46 +155,58 @@ def _elu_slope(axes: Axes, table: pd.DataFrame, claimed: theory.Rates, beta: flo
 
 
 @styled
-def run_times_figure(rows: pd.DataFrame) -> Figure:
+def run_time_figure(rows: pd.DataFrame) -> Figure:
     """The share of runs that reached the radius by a number of passes, failures included.
 
-    A panel for each of the smallest, the middle and the largest n. ``rows`` are of one d.
+    A row of panels for each d: the smallest, the middle and the largest n.
     """
-    sizes = sorted(rows["n"].unique())
-    picked = sorted({sizes[round(k * (len(sizes) - 1) / (_PANELS - 1))] for k in range(_PANELS)})
-    chosen = rows[rows["n"].isin(picked)]
-    figure, panels = new_figure(len(picked), height=3.2, sharey=True)
-    table = censoring.run_time_distribution(chosen, by=("n", "algorithm"))
-    for axes, n in zip(panels, picked, strict=True):
-        part = table[table["n"] == n]
-        for name in reversed(in_order(part["algorithm"])):
-            one, kind = part[part["algorithm"] == name], look_of(name)
-            axes.step(
-                one["cost"].clip(lower=1.0),
-                one["share"],
-                where="post",
-                color=kind.colour,
-                linestyle=kind.dash,
-                linewidth=kind.width,
-            )
-            short = one["share"].iloc[-1] < 1.0
-            arrived = one[one["share"] == one["share"].max()].iloc[0]
-            end = one.iloc[-1] if short else arrived
-            axes.plot(
-                max(end["cost"], 1.0),
-                end["share"],
-                kind.marker,
-                color=kind.colour,
-                markerfacecolor="white" if short else kind.colour,
-                clip_on=False,
-                zorder=3.0,
-            )
-        axes.set_xscale("log")
-        axes.set_xlim(left=1.0)
-        axes.set_ylim(0.0, 1.03)
-        axes.set_title(f"n = {size(n)}")
+    dimensions = sorted(rows["d"].unique())
+    figure, panels = new_figure(_PANELS, len(dimensions), height=2.7, sharey=True)
+    for number, d in enumerate(dimensions):
+        line = panels[_PANELS * number : _PANELS * (number + 1)]
+        part = rows[rows["d"] == d]
+        sizes = sorted(part["n"].unique())
+        picked = sorted(
+            {sizes[round(k * (len(sizes) - 1) / (_PANELS - 1))] for k in range(_PANELS)}
+        )
+        for axes, n in zip(line, picked, strict=False):
+            draw_run_times(axes, part[part["n"] == n])
+            axes.set_title(f"d = {d}, n = {size(n)}")
+        for axes in line[len(picked) :]:
+            axes.set_visible(False)
+        line[0].set_ylabel("share within the radius")
+    for axes in panels[-_PANELS:]:
         axes.set_xlabel("passes over the data")
-        power_ticks(axes, "x", most=6)
-    panels[0].set_ylabel("share of runs within the radius")
-    legend_below(figure, [handle(name) for name in in_order(chosen["algorithm"])], columns=5)
+    legend_below(figure, [handle(name) for name in in_order(rows["algorithm"])], columns=5)
     return figure
+
+
+def draw_run_times(axes: Axes, rows: pd.DataFrame) -> None:
+    """Shares of the runs of each algorithm within the radius, against passes; one n and one d."""
+    table = censoring.run_time_distribution(rows)
+    for name in reversed(in_order(table["algorithm"])):
+        one, kind = table[table["algorithm"] == name], look_of(name)
+        cost = one["cost"].clip(lower=1.0)  # at the start already: on the axis
+        short = one["share"].iloc[-1] < 1.0
+        last = -1 if short else int(np.argmax(one["share"].to_numpy()))
+        axes.step(
+            cost,
+            one["share"],
+            where="post",
+            color=kind.colour,
+            linestyle=kind.dash,
+            linewidth=kind.width,
+        )
+        axes.plot(
+            cost.iloc[last],
+            one["share"].iloc[last],
+            kind.marker,
+            color=kind.colour,
+            markerfacecolor="white" if short else kind.colour,
+            clip_on=False,
+            zorder=3.0,
+        )
+    axes.set_xscale("log")
+    axes.set_xlim(left=1.0)
+    axes.set_ylim(0.0, 1.03)
+    power_ticks(axes, "x", most=6)

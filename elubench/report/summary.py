@@ -23,6 +23,7 @@ _VERDICT_WIDTH = 12
 _MEASURED_WIDTH = 26
 _THEORY_WIDTH = 8
 _NOTHING = "-"
+_MOST_DIGITS = 6  # of a value that is known better than that
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -46,23 +47,26 @@ def number(value: float, digits: int = 4) -> str:
 def with_interval(one: Measurement) -> tuple[str, str]:
     """The value and its interval, "" where the value is exact; rounded where the interval ends.
 
-    The half width of the interval keeps two digits.
+    The half width of the interval keeps two digits. One that is below the sixth digit of the value
+    is given by its size instead of its ends.
     """
     if one.low == one.high or math.isnan(one.low) or math.isnan(one.high):
         return number(one.value), ""
-    ends = [end for end in (one.value, one.low, one.high) if math.isfinite(end)]
+    ends = [abs(end) for end in (one.value, one.low, one.high) if math.isfinite(end)]
     half = 0.5 * (one.high - one.low)
-    if not ends or not math.isfinite(half):
+    if not math.isfinite(half) or not math.isfinite(one.value):
         return number(one.value), f"[{number(one.low)}, {number(one.high)}]"
-    largest = max(abs(end) for end in ends)
+    largest = max(ends)
+    digits = 2 + math.floor(math.log10(largest)) - math.floor(math.log10(half))
+    if digits > _MOST_DIGITS:
+        off = max(one.high - one.value, one.value - one.low)
+        return number(one.value, _MOST_DIGITS), f"± {number(off, 1)}"
     if not 1e-4 <= largest < 1e6:
-        digits = 2 + max(0, math.floor(math.log10(largest)) - math.floor(math.log10(half)))
-        digits = min(digits, 6)
         return number(one.value, digits), f"[{number(one.low, digits)}, {number(one.high, digits)}]"
-    decimals = min(max(0, 1 - math.floor(math.log10(half))), 9)
+    decimals = max(0, 1 - math.floor(math.log10(half)))
 
     def fixed(value: float) -> str:
-        return f"{value:,.{decimals}f}" if math.isfinite(value) else number(value)
+        return f"{value:,.{decimals}f}"
 
     return fixed(one.value), f"[{fixed(one.low)}, {fixed(one.high)}]"
 
@@ -101,7 +105,8 @@ def console_table(findings: Sequence[Finding]) -> str:
         one = finding.decisive
         measured, theory = _NOTHING, _NOTHING
         if one is not None:
-            measured, theory = " ".join(with_interval(one)).strip(), number(one.theory)
+            measured = " ".join(with_interval(one)).strip().replace("±", "+-")
+            theory = number(one.theory)
         cells = [
             textwrap.wrap(_one_line(text), width) or [""]
             for text, width in zip(

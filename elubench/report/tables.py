@@ -83,7 +83,8 @@ def distances(rows: pd.DataFrame) -> RivalTable:
         f"Distance to the MLE at d = {d}",
         sentence(
             f"Distance to the sample's own maximum-likelihood fit at d = {d} in units of the "
-            "statistical radius (constant 1): medians for the iterate that validation keeps / for the last one",
+            "statistical radius (constant 1): medians for the iterate that validation keeps / for "
+            "the last one",
             about(rows, radius=False),
         ),
         *_by_size(table, cell),
