@@ -642,7 +642,7 @@ def mle_at_zero(frame: pd.DataFrame, tolerance: float = 0.1, by: str = "n") -> p
     keys.append(by)
     sample = [*keys, *(name for name in ("seed", "replicate") if name in frame)]
     known = frame.dropna(subset=["mle_location_error"]).drop_duplicates(sample)
-    zero = _is_at_zero(known, tolerance)
+    zero = at_zero(known, tolerance)
     made = (
         known[keys].assign(samples=1, at_zero=zero.astype(int)).groupby(keys, observed=True).sum()
     )
@@ -654,7 +654,8 @@ def mle_at_zero(frame: pd.DataFrame, tolerance: float = 0.1, by: str = "n") -> p
     return made.reset_index(drop=True)
 
 
-def _is_at_zero(frame: pd.DataFrame, tolerance: float = 0.1) -> Any:
+def at_zero(frame: pd.DataFrame, tolerance: float = 0.1) -> Any:
+    """Whether each row's sample has its own optimum at exactly 0; see `mle_at_zero`."""
     radius = frame["radius"] / frame["radius_constant"]
     return frame["mle_location_error"] <= tolerance * radius
 
@@ -822,4 +823,4 @@ def _share_at_zero(group: pd.DataFrame) -> float:
     if not {"mle_location_error", "radius", "radius_constant"} <= set(group.columns):
         return math.nan
     known = group.dropna(subset=["mle_location_error"])
-    return float(_is_at_zero(known).mean()) if len(known) else math.nan
+    return float(at_zero(known).mean()) if len(known) else math.nan

@@ -79,16 +79,8 @@ def settings_of(rows: pd.DataFrame) -> str:
     sizes = sorted(rows["n"].unique())
     n = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n from {sizes[0]:.0e} to {sizes[-1]:.0e}"
     counts = rows.groupby(["n", "d", "start", "algorithm", "options"]).size()
-    options = [
-        f"{name} ({', '.join(f'{k} {v:g}' for k, v in given.items())})" if given else name
-        for name, given in sorted(
-            {
-                (row.algorithm, row.options): numbers(row.options)
-                for row in rows[["algorithm", "options"]].drop_duplicates().itertuples()
-            }.items()
-        )
-        for name in [name[0]]
-    ]
+    pairs = sorted(set(zip(rows["algorithm"], rows["options"], strict=True)))
+    options = [_named(str(name), numbers(str(given))) for name, given in pairs]
     held = rows["validation"].dropna().unique()
     parts = [
         f"{'/'.join(rows['model'].unique())} model, d = {_listed(rows['d'])}, "
@@ -105,6 +97,11 @@ def settings_of(rows: pd.DataFrame) -> str:
 
 def _listed(column: pd.Series[Any]) -> str:
     return ", ".join(f"{value:g}" for value in sorted(column.unique()))
+
+
+def _named(algorithm: str, steps: dict[str, float]) -> str:
+    said = ", ".join(f"{key} {value:g}" for key, value in steps.items())
+    return f"{algorithm} ({said})" if said else algorithm
 
 
 def numbers(options: str) -> dict[str, float]:

@@ -69,13 +69,16 @@ def _(evidence: Evidence) -> Measured:
     "remark",
     "After the radius ELU's iterates can diverge. Stopping at the smallest loss on held-out data "
     "costs little and keeps the radius.",
-    "Agrees: nine runs of ten or more diverge when they are not stopped; the selected iterate has "
-    "at most twice the root-mean-square error of the sample's own optimum at every n; and "
-    "validation adds at most a fifth to the passes.",
+    "Agrees: nine runs of ten or more diverge when they are not stopped, on samples whose own "
+    "optimum is not exactly 0; the selected iterate has at most twice the root-mean-square error "
+    "of the sample's own optimum at every n; and an iteration with validation reads "
+    "the data at most 1.2 times.",
 )
 def _(evidence: Evidence) -> Measured:
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=1, stop="end")
+    zero = rates.at_zero(rows)
     diverged = rows["status"] == "diverged"
+    anyway = int((diverged & zero).sum())
     ratios = [
         ratio_of_rms(
             "validated error over that of the sample's optimum, largest over n",
@@ -86,23 +89,32 @@ def _(evidence: Evidence) -> Measured:
         )
         for size, part in rows.groupby("n")
     ]
-    extra = (rows["passes"] / rows["iterations"].clip(lower=1) - 1.0).max()
+    reads = float((rows["passes"] / rows["iterations"].clip(lower=1)).max())
     return Measured(
         (
-            share_of("share of runs that diverge", int(diverged.sum()), len(rows), (0.9, 1.0)),
+            share_of(
+                "share of runs that diverge, optimum not at 0",
+                int((diverged & ~zero).sum()),
+                int((~zero).sum()),
+                (0.9, 1.0),
+            ),
             max(ratios, key=lambda one: one.value),
             Measurement(
-                "passes that validation adds to an iteration, largest",
-                extra,
-                extra,
-                extra,
+                "reads of all the data an iteration, largest",
+                reads,
+                reads,
+                reads,
                 math.nan,
-                (0.0, 0.2),
-                "one pass reads the training data once",
+                (0.0, 1.2),
+                "training and held-out rows together are one read",
             ),
         ),
         settings_of(rows),
-        (),
+        (
+            f"{int(zero.sum()):,} of the {len(rows):,} samples have their own optimum at exactly "
+            f"0. There the loss pulls iterates to 0 however large the step is: {anyway:,} of these "
+            f"runs diverge within {rows['max_iter'].max():,} iterations.",
+        ),
         ("figure-1",),
     )
 

@@ -258,8 +258,7 @@ def _over_d(evidence: Evidence, algorithm: str) -> pd.DataFrame:
     """Rows with several d at one n."""
     rows = rows_of(evidence, algorithm=algorithm, model="isotropic", samples="direct", stop="end")
     rows = rows[rows["d"] >= 2]
-    per_n = rows.groupby(["block", "n"])["d"].nunique()
-    if per_n.empty or per_n.max() < 3:
+    grids = [part for _, part in rows.groupby(["block", "n"]) if part["d"].nunique() > 2]
+    if not grids:
         raise Missing(f"No study of the level {evidence.level} has three or more d at one n.")
-    block, n = per_n.idxmax()
-    return rows[(rows["block"] == block) & (rows["n"] == n)]
+    return max(grids, key=lambda part: part["d"].nunique())
