@@ -35,6 +35,7 @@ _HOMES = {
     "elubench.kernels": ("kernel", "warmup"),
     "elubench.rates": ("fit_rates",),
     "elubench.studies": ("load_results", "load_traces", "run_study"),
+    "elubench.verification": ("Verification", "verify"),
     "elubench.benchmarked": ("asv_results",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
     from elubench.studies import load_traces as load_traces
     from elubench.studies import run_study as run_study
     from elubench.theory import radius as radius
+    from elubench.verification import Verification as Verification
+    from elubench.verification import verify as verify
 
 __all__ = sorted([*_HOME, *_MODULES])
 
