@@ -73,8 +73,8 @@ def _(evidence: Evidence) -> Measured:
     probe = "stability_univariate"
     return Measured(
         (
-            from_lemmas(evidence, probe, "gamma, phase 1", (0.8, INF), errors=2.0),
             from_lemmas(evidence, probe, "gamma, phase 2", (2.8, INF), errors=2.0),
+            from_lemmas(evidence, probe, "gamma, phase 1", (0.8, INF), errors=2.0),
             from_lemmas(evidence, probe, "exponent of n", around(-0.5, ERRORS), errors=2.0),
         ),
         "isotropic model, d = 1, lattice samples, n = 10^6 to 10^12; intervals of two standard errors",

@@ -170,7 +170,7 @@ def _(evidence: Evidence) -> Measured:
                 )
             )
     for dimension in (1, [2, 3, 4]):
-        got = logarithmic(evidence, dimension).measurements[0]
+        got = logarithmic(evidence, dimension).measurements[1]
         label = "d = 1" if dimension == 1 else "d >= 2"
         measurements.append(
             Measurement(

@@ -11,34 +11,29 @@ from elubench.evidence import Evidence
 from elubench.verdicts import Measurement
 
 
-def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float) -> Measured:
+def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, d: int) -> Measured:
     rows = rows_of(
         evidence,
         algorithm=[over, under],
         model="isotropic",
         samples="lattice",
-        d=1,
+        d=d,
         stop="radius",
     )
     last = rows[rows["n"] == rows["n"].max()]
-    wide = last.pivot_table(index="replicate", columns="algorithm", values="passes_to_radius")
-    wide = wide.reindex(columns=[over, under]).fillna(INF)
+    wide = last.set_index(["replicate", "algorithm"])["passes_to_radius"].unstack().fillna(INF)
     picks = np.random.default_rng(0).integers(0, len(wide), (1000, len(wide)))
     a, b = wide[over].to_numpy(), wide[under].to_numpy()
     ratio = np.median(a[picks], axis=1) / np.median(b[picks], axis=1)
     low, high = np.quantile(ratio, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     value = float(np.median(a) / np.median(b))
-    middle = last.groupby("algorithm")[["passes_to_radius", "last_mle_distance"]].median()
-    radius = float(last["radius"].iloc[0])
-    said = "; ".join(
-        f"{name}: {row['passes_to_radius']:.0f} passes" for name, row in middle.iterrows()
-    )
+    middle = last.groupby("algorithm")["passes_to_radius"].median()
+    radius, size = float(last["radius"].iloc[0]), f"{last['n'].iloc[0]:.0e}".replace("e+", "e")
+    said = "; ".join(f"{name}: {passes:.0f} passes" for name, passes in middle.items())
     return Measured(
         (
             Measurement(
-                f"passes of {over} over those of {under}, n = {last['n'].iloc[0]:.0e}".replace(
-                    "e+", "e"
-                ),
+                f"passes of {over} over those of {under}, d = {d}, n = {size}",
                 value,
                 float(low),
                 float(high),
@@ -60,11 +55,11 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float) 
     "ours",
     "A quasi-Newton method on the restricted loss, from the same start, needs at most half of "
     "ELU's passes over the data, line search included.",
-    "Ratio of the median passes to twice the radius at d = 1 and the largest n. Agrees: at least "
-    "2, with all of its 95 % interval.",
+    "Ratio of the median passes to twice the radius at d = 2 and the largest n: at d = 1 its first "
+    "step lands close to 0 by luck, whatever n is. Agrees: at least 2, with all of its 95 % interval.",
 )
 def _(evidence: Evidence) -> Measured:
-    return _passes_at_largest(evidence, "ELU", "LBFGS", 2.0)
+    return _passes_at_largest(evidence, "ELU", "LBFGS", 2.0, 2)
 
 
 @claim(
@@ -79,7 +74,7 @@ def _(evidence: Evidence) -> Measured:
     "25 passes.",
 )
 def _(evidence: Evidence) -> Measured:
-    got = _passes_at_largest(evidence, "ELU", "NewtonAnderson", 4.0)
+    got = _passes_at_largest(evidence, "ELU", "NewtonAnderson", 4.0, 1)
     rows = rows_of(
         evidence,
         algorithm="NewtonAnderson",

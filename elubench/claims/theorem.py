@@ -121,7 +121,6 @@ def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
     found = rates.growth(rows, level=LEVEL)
     return Measured(
         (
-            contest(found, "logarithm"),
             Measurement(
                 "iterations for each unit of ln n",
                 *found.slope_per_log,
@@ -129,6 +128,7 @@ def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
                 around(slope, ITERATIONS),
                 "upper half of the sizes",
             ),
+            contest(found, "logarithm"),
         ),
         settings_of(rows),
         (censored(rows),),
@@ -146,7 +146,6 @@ def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
     found = rates.growth(rows, level=LEVEL)
     return Measured(
         (
-            contest(found, "power"),
             Measurement(
                 "exponent of n in the iterations",
                 *found.exponent,
@@ -154,6 +153,7 @@ def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
                 around(stated, ITERATIONS),
                 "upper half of the sizes",
             ),
+            contest(found, "power"),
             share_of(
                 "share of samples on which EM reaches the radius",
                 int(rows["reached"].sum()),
