@@ -162,7 +162,7 @@ def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figur
         "ELU, location: exponent of n",
         "ELU, scale: exponent of n",
         "EM, iterations: exponent of n",
-        "ELU, iterations: a unit of ln n",
+        "ELU, iterations: per unit of ln n",
     )
     for axes, title in zip(panels, titles, strict=True):
         axes.set_title(title)

@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from elubench.console import duration
 from elubench.evidence import LEVELS, Evidence
@@ -151,6 +152,7 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["maths"] = _maths
     text = resources.files("elubench.report").joinpath("page.html").read_text("utf-8")
     tables: list[RivalTable] = rival_tables(evidence)
     return environment.from_string(text).render(
@@ -241,6 +243,30 @@ def _typeset(text: str) -> str:
     if text == "-":
         return "–"  # noqa: RUF001
     return re.sub(r"(?<![\w.])-(?=[\d∞i])", "−", text).replace("inf", "∞")  # noqa: RUF001
+
+
+_POWER = re.compile(r"\^(?:\(([\w.+/*-]+)\)|(-?(?:\d+(?:\.\d+)?|[a-z]+)))")
+_SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+−-]?)0*(\d+)(?![\w.])")  # noqa: RUF001
+
+
+def _maths(text: str) -> Markup:
+    """Escaped text in which n^(-1/8), theta_1, 2e-10, >= and d = 1 are set as in print."""
+    safe = _SCIENTIFIC.sub(_ten, str(escape(text)))
+    safe = _POWER.sub(lambda m: _raised(m[1] or m[2]), safe)
+    safe = re.sub(r"(?<=[a-z])_(\d)(?!\w)", r"<sub>\1</sub>", safe)
+    safe = safe.replace("&gt;=", "≥").replace("&lt;=", "≤")
+    safe = re.sub(r"\b([A-Za-z]{1,5}) ([=≥≤]) (?=\S)", "\\1\u00a0\\2\u00a0", safe)
+    return Markup(safe)
+
+
+def _ten(found: re.Match[str]) -> str:
+    head, sign, exponent = found.groups()
+    factor = "" if head == "1" else f"{head}·"
+    return f"{factor}10{_raised(('-' if sign not in ('', '+') else '') + exponent)}"
+
+
+def _raised(exponent: str) -> str:
+    return f"<sup>{exponent.replace('-', '−')}</sup>"  # noqa: RUF001
 
 
 def _slug(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -143,22 +142,24 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
             )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    best = rows[rows["algorithm"] == "ELU"]
-    for column, slope, factor in (
-        ("location_error", claimed.location_n, 1.35),
-        ("scale_error", claimed.scale_n, 0.7),
+    for column, slope, above in (
+        ("location_error", claimed.location_n, True),
+        ("scale_error", claimed.scale_n, False),
     ):
-        found = root_mean_square(best, column)
-        if len(found) > 1 and not math.isnan(slope):
-            middle = len(found) // 2
-            slope_line(
-                axes,
-                (n[0], n[-1]),
-                (float(found.index[middle]), factor * float(found.iloc[middle])),
-                slope,
-                f"slope {fraction(slope)}",
-                above=factor > 1.0,
-            )
+        names = (
+            in_order(rows["algorithm"])
+            if above
+            else [x for x in MAIN if x in set(rows["algorithm"])]
+        )
+        found = pd.concat(
+            [root_mean_square(rows[rows["algorithm"] == name], column) for name in names]
+        )
+        if len(n) < 2 or found.empty:
+            continue
+        levels = found.to_numpy() / found.index.to_numpy(dtype=float) ** slope
+        level = 1.2 * levels.max() if above else levels.min() / 1.25
+        anchor = (n[0], level * n[0] ** slope)
+        slope_line(axes, (n[0], n[-1]), anchor, slope, f"slope {fraction(slope)}", above=above)
     axes.set_title(f"error of the validated iterate, d = {d}")
     axes.set_xlabel("sample size n")
     axes.set_ylabel("root mean square error")

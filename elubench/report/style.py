@@ -19,6 +19,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import (
@@ -59,7 +60,7 @@ LOOKS = {
     "LBFGS": Look("#d55e00", "^", (0.0, (5.0, 1.2, 1.2, 1.2)), 1.4),
     "SQUAREM": Look("#029e73", "v", (0.0, (4.0, 1.2)), 1.4),
     "Anderson": Look("#56b4e9", "h", (0.0, (2.4, 1.0)), 1.4),
-    "Polyak": Look("#949494", "<", (0.0, (1.0, 1.0)), 1.4),
+    "Polyak": Look("#868686", "<", (0.0, (1.0, 1.0)), 1.4),
     "NormalizedGD": Look("#5d3a9b", ">", (0.0, (1.0, 1.0)), 1.4),
     "Newton": Look("#a0703c", "D", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), 1.4),
     "GradientDescent": Look("#6b6b00", "X", (0.0, (4.0, 3.0)), 1.4),
@@ -72,7 +73,8 @@ SHADES = ("#9ecae1", "#3f97cf", "#12519e", "#06183a")
 
 def shade(number: int, of: int) -> str:
     """The colour of the k-th of several things in an order, dark first."""
-    return SHADES[::-1][round(number * (len(SHADES) - 1) / max(1, of - 1)) if of > 3 else number]
+    place = 2 * number if of == 2 else round(number * (len(SHADES) - 1) / max(3, of - 1))
+    return SHADES[::-1][place]
 
 
 def look_of(algorithm: str) -> Look:
@@ -320,7 +322,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]], room: float
             va="center",
             ha="left",
             fontsize=8.8,
-            color=look_of(name).colour,
+            color=_darker(look_of(name).colour),
             fontweight="bold" if name in ("EM", "ELU") else "normal",
             annotation_clip=False,
             arrowprops={
@@ -331,6 +333,11 @@ def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]], room: float
                 "shrinkB": 4.0,
             },
         )
+
+
+def _darker(colour: str) -> tuple[float, ...]:
+    """For text, which needs more contrast than lines do."""
+    return tuple(0.75 * part for part in to_rgb(colour))
 
 
 def _inches_high(axes: Axes) -> float:
