@@ -155,11 +155,13 @@ def ratio_of_rms(
     note: str = "",
 ) -> Measurement:
     """A ratio of two root mean squares over the same samples, with a bootstrap interval."""
-    a, b = np.square(over.to_numpy(float)), np.square(under.to_numpy(float))
+    pairs = np.square([over.to_numpy(float), under.to_numpy(float)])
+    a, b = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
     picks = np.random.default_rng(0).integers(0, len(a), (1000, len(a)))
-    draws = np.sqrt(a[picks].mean(axis=1) / b[picks].mean(axis=1))
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    value = math.sqrt(a.mean() / b.mean())
+    with np.errstate(divide="ignore"):  # where all of the second are exactly 0
+        draws = np.sqrt(a[picks].mean(axis=1) / b[picks].mean(axis=1))
+        value = float(np.sqrt(a.mean() / b.mean()))
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="nearest")
     return Measurement(quantity, value, float(low), float(high), math.nan, accepted, note)
 
 

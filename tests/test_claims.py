@@ -1,0 +1,159 @@
+"""Claims find planted truths, find planted falsehoods, and say so when they cannot tell."""
+
+import dataclasses
+
+import pandas as pd
+import planted
+import pytest
+
+from elubench.claims import claims, decide
+from elubench.claims.base import REGISTER
+from elubench.evidence import LEVELS
+from elubench.verdicts import VERDICTS, verdict_of
+from elubench.verification import expectations
+
+
+def verdicts(evidence):
+    return {one.claim.key: one.verdict for one in decide(evidence)}
+
+
+def verdict(key, evidence):
+    return verdict_of(REGISTER[key][1](evidence).measurements)
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return verdicts(planted.evidence())
+
+
+def test_every_claim_has_words_and_an_expectation():
+    keys = [one.key for one in claims()]
+    assert len(set(keys)) == len(keys) >= 30
+    for one in claims():
+        assert all(getattr(one, field.name) for field in dataclasses.fields(one)), one.key
+        assert one.statement.endswith(".")
+        assert "Agrees" in one.rule or "cannot" in one.rule or "can show" in one.rule, one.key
+    assert set(expectations()) == set(keys)
+    assert set(expectations().values()) <= set(VERDICTS)
+
+
+def test_planted_truths_are_found(usual):
+    assert usual == expectations()
+
+
+@pytest.mark.parametrize(
+    ("key", "changes", "found"),
+    [
+        ("theorem-1a-radii", {"location_1": -1 / 12}, "contradicted"),
+        ("theorem-1a-radii", {"scale_1": -1 / 2}, "contradicted"),
+        ("theorem-1b-radii", {"location_2": -1 / 8}, "contradicted"),
+        ("theorem-1a-iterations", {"elu_power": 0.2}, "contradicted"),
+        ("theorem-1a-iterations", {"elu_1": 5.0}, "contradicted"),
+        ("theorem-1b-iterations", {"elu_2": 1.0}, "contradicted"),
+        ("total-cost", {"elu_power": 0.2}, "contradicted"),
+        ("em-iterations-1", {"em_1": 0.5}, "contradicted"),
+        ("em-iterations-d", {"em_2": 0.75}, "contradicted"),
+        ("dimension-radii", {"location_d": 0.5}, "contradicted"),
+        ("dimension-radii", {"scale_d": 0.0}, "contradicted"),
+        ("dimension-iterations", {"em_d": -0.1}, "contradicted"),
+        ("divergence-and-rescue", {"diverged": 0.3}, "contradicted"),
+        ("diagonal-equal", {"diagonal_equal": -1 / 8}, "contradicted"),
+        ("diagonal-generic", {"diagonal_generic": -1 / 4}, "supported"),
+        ("diagonal-radius", {"diagonal_mle": -1 / 4}, "supported"),
+        ("general-printed", {"general_printed": -1 / 4}, "supported"),
+        ("general-centred", {"general_centred": 0.0}, "contradicted"),
+        ("rival-lbfgs", {"lbfgs": 40}, "contradicted"),
+        ("rival-newton-anderson", {"newton_anderson": 30}, "contradicted"),
+    ],
+)
+def test_planted_falsehoods_are_found(usual, key, changes, found):
+    assert verdict(key, planted.evidence(**changes)) == found
+    assert usual[key] != found
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("lemma-1", {"alpha of the Hessian": 5.0}),
+        ("lemma-1", {"convexity radius": 0.1}),
+        ("lemma-1", {"c2": 0.0}),
+        ("lemma-2a-bounds", {"gamma, phase 2": 2.0}),
+        ("lemma-2a-bounds", {"exponent of n": -0.2}),
+        ("lemma-2b", {"gamma": 0.5}),
+        ("lemma-2b", {"noise (n/d)^(1/2)/r": 3.0}),
+        ("lemma-3", {"least <grad f, theta>/gap": 0.9}),
+        ("lemma-4b", {"exponent along the axis": 4.0}),
+        ("linear-convergence", {"ELU, factor": 0.8}),
+        ("equal-cost", {"costs": planted.costs(elu=2.0)}),
+        ("total-cost", {"costs": planted.costs(power=1.5)}),
+        ("practical-procedure", {"practice": planted.practice(separated=0.5)}),
+        ("practical-procedure", {"practice": planted.practice(single=0.5)}),
+        ("practical-procedure", {"practice": planted.practice(ratio=2.0)}),
+    ],
+)
+def test_tables_that_contradict(key, changes):
+    tables = planted.lemma_tables(**changes)
+    assert verdict(key, planted.evidence(tables=tables, replicates=8)) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("lemma-4a", {"exponent of least growth": 0.0}),
+        ("lemma-2a-phases", {"gamma, phase 1": 1.0}),
+        ("diagonal-infinite-n", {"ELU, least norm, generic start": 3e-4}),
+        ("both-cost", {"costs": planted.costs(both=1.2)}),
+    ],
+)
+def test_tables_that_would_support_what_is_contradicted(key, changes):
+    tables = planted.lemma_tables(**changes)
+    # an uncertainty of 0.1 around gamma = 1 fills the region from 0.8 to 1.2 but does not leave it
+    assert verdict(key, planted.evidence(tables=tables, replicates=8)) == "supported"
+
+
+def test_few_replicates_decide_nothing():
+    few = planted.evidence(replicates=3)
+    assert verdict("theorem-1a-radii", few) == "inconclusive"
+    assert verdict("diagonal-equal", few) == "inconclusive"
+
+
+def test_missing_rows_and_tables_are_inconclusive_and_say_why():
+    whole = planted.evidence(replicates=4)
+    rows = whole.results[whole.results["model"] != "general"]
+    poor = dataclasses.replace(whole, results=rows, tables={})
+    for one in decide(poor):
+        if one.claim.key.startswith(("lemma", "general", "equal", "practical", "both")):
+            assert one.verdict == "inconclusive", one.claim.key
+            assert len(one.remarks) == 1
+            assert one.remarks[0].endswith(".")
+
+
+def test_a_verdict_does_not_depend_on_the_order_of_rows():
+    one = planted.evidence(replicates=10)
+    mixed = one.results.sample(frac=1.0, random_state=3).reset_index(drop=True)
+    other = dataclasses.replace(one, results=mixed)
+    assert [f.as_dict() for f in decide(one)] == [f.as_dict() for f in decide(other)]
+
+
+def test_the_first_study_answers_and_the_last_has_the_figures():
+    frame = planted.evidence(replicates=4).results
+    later = frame.assign(study="paper", location_error=1.0)
+    both = dataclasses.replace(
+        planted.evidence("paper", replicates=4), results=pd.concat([later, frame])
+    )
+    assert LEVELS["paper"] == ("quick", "paper")
+    assert set(both.rows(algorithm="ELU", d=1)["study"]) == {"quick"}
+    assert both.rows(algorithm="nobody").empty
+
+
+def test_settings_say_what_was_run():
+    said = REGISTER["theorem-1a-radii"][1](planted.evidence()).settings
+    for part in (
+        "isotropic",
+        "d = 1",
+        "1e04 to 1e09",
+        "40 lattice samples",
+        "beta 0.8",
+        "10% held",
+    ):
+        assert part in said, said
