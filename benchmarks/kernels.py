@@ -250,11 +250,13 @@ class Lattice(Suite):
     def time_split(self, n, d):
         self.sample.split(0.1)
 
-    def time_pass(self, n, d):
-        self.sample.sums(self.u, self.b, 0)
+    def time_100_passes(self, n, d):
+        for _ in range(100):
+            self.sample.sums(self.u, self.b, 0)
 
-    def time_folded_pass(self, n, d):
-        self.sample.sums(self.u, self.b, 0, even=True)
+    def time_100_folded_passes(self, n, d):
+        for _ in range(100):
+            self.sample.sums(self.u, self.b, 0, even=True)
 
     def track_nodes(self, n, d):
         return len(self.sample.nodes)
