@@ -2,6 +2,7 @@
 
     evidence = gather("quick", "verification")     runs what is not there yet
     evidence = load("verification")                reads what is there
+    evidence = at_hand("verification")             reads what is whole, else gathers the level quick
 
 A folder holds one level and one seed. Studies resume; tables are written whole or not at all.
 """
@@ -156,6 +157,38 @@ def load(out: str | Path) -> Evidence:
         traces=pd.concat(traces, ignore_index=True),
         tables=tables,
     )
+
+
+def at_hand(out: str | Path, say: Say | None = None) -> Evidence:
+    """The evidence in a folder, of any level, where all of it is there; else the level quick, gathered.
+
+    A folder of a larger level that is not whole is refused: what is left may take hours.
+    """
+    folder = Path(out)
+    about = _about(folder)
+    if about is None:
+        return gather("quick", folder, say=say)
+    left = _left(folder, about["level"])
+    if not left:
+        return load(folder)
+    if about["level"] != "quick":
+        raise StoreError(
+            f"{folder} is not whole: {', '.join(left)} not finished. Finish it with 'elubench verify "
+            f"--level {about['level']} --out {folder}', or choose another folder"
+        )
+    return gather("quick", folder, seed=about["seed"], say=say)
+
+
+def _left(folder: Path, level: str) -> list[str]:
+    """The studies and tables of a level that a folder does not have, or not whole."""
+    unfinished = [
+        name
+        for name in LEVELS[level]
+        if not (folder / name).is_dir() or not studies.study_progress(folder / name).finished
+    ]
+    return unfinished + [
+        name for name in probes.PROBES if not _readable(folder / f"{name}.parquet")
+    ]
 
 
 def _about(folder: Path) -> dict[str, Any] | None:
