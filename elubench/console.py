@@ -121,16 +121,20 @@ class Bar:
             if not self._terminal:
                 self._shown = time.monotonic()
                 return
-        every = _FRAME_SECONDS if self._terminal else _QUIET_SECONDS
-        if time.monotonic() - self._shown < every and not progress.finished:
-            return
-        self._shown = time.monotonic()
         share = progress.runs_done / progress.runs
         text = (
             f"{share:4.0%}  {progress.runs_done:,}/{progress.runs:,} runs  "
             f"{progress.censored:,} censored  {progress.failed:,} failed  "
             f"{duration(progress.seconds_left)} left"
         )
+        self.show(share, text, progress.finished)
+
+    def show(self, share: float, text: str, finished: bool = False) -> None:
+        """Draw a share and what there is to say about it, unless that was done just now."""
+        every = _FRAME_SECONDS if self._terminal else _QUIET_SECONDS
+        if self._stream is None or (time.monotonic() - self._shown < every and not finished):
+            return
+        self._shown = time.monotonic()
         if self._terminal:
             room = shutil.get_terminal_size().columns - len(text) - 4
             if room >= 10:
