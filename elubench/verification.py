@@ -5,6 +5,7 @@ verify("quick", "verification")
 
 from __future__ import annotations
 
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def verify(
     say : called with a line at the beginning of every part.
     progress : called as the studies advance.
     """
+    begun = time.perf_counter()
     gather(
         level,
         out,
@@ -77,11 +79,15 @@ def verify(
     )
     if say is not None:
         say("fits, figures and the report")
-    return report(out)
+    return report(out, seconds=time.perf_counter() - begun)
 
 
-def report(out: str | Path) -> Verification:
-    """Decide on what is in a verification's folder and write the report; nothing is run."""
+def report(out: str | Path, *, seconds: float | None = None) -> Verification:
+    """Decide on what is in a verification's folder and write the report; nothing is run.
+
+    ``seconds`` is the time that the last run on the folder took, where it is known.
+    """
     evidence = load(out)
     findings = tuple(decide(evidence))
-    return Verification(evidence, findings, write_report(findings, evidence, Path(out)))
+    path = write_report(findings, evidence, Path(out), seconds=seconds)
+    return Verification(evidence, findings, path)
