@@ -1,0 +1,577 @@
+"""The report: its page, its figures and tables, and the claims as files."""
+
+import base64
+import json
+import math
+import re
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from elubench import algorithms, tasks
+from elubench.evidence import Evidence
+from elubench.report import captions, errors, page, paper_panels, race, style, summary, tables
+from elubench.report.figures import FIGURES, FigureMaker
+from elubench.verdicts import Claim, Finding, Measurement, verdict_of
+
+RIVALS = ("EM", "ELU", "SQUAREM", "LBFGS", "NewtonAnderson")
+HOSTILE = (
+    "</title><script>alert('x')</script>\" onload=\"x & {{ 7 * 7 }} | `a` [b](c) \x1b[31m ^(<i>)"
+)
+
+
+def rows(block, model="isotropic", d=1, n=(10**4, 10**5, 10**6, 10**7), replicates=5, **given):
+    """Rows as a study has them, with errors that fall and counts that grow as theory says."""
+    rng = np.random.default_rng(1)
+    made = []
+    names = given.pop("algorithms", RIVALS)
+    starts = given.pop("starts", ("equal",))
+    for size in n:
+        for replicate in range(replicates):
+            for start in starts:
+                for name in names:
+                    noise = rng.uniform(0.8, 1.2)
+                    count = round({"EM": size**0.5, "ELU": 3 * math.log(size)}.get(name, 8) * noise)
+                    made.append(
+                        {
+                            "n": size,
+                            "replicate": replicate,
+                            "start": start,
+                            "algorithm": name,
+                            "options": '{"eta": 0.01, "beta": 0.8}' if "ELU" in name else "{}",
+                            "iterations_to_radius": float(count),
+                            "passes_to_radius": float(count),
+                            "iterations": count,
+                            "passes": float(count),
+                            "selected": count,
+                            "location_error": noise * size**-0.25,
+                            "scale_error": noise * size**-0.5,
+                            "mle_distance": 0.1 * size**-0.25,
+                            "last_mle_distance": 0.2 * size**-0.25,
+                            "radius": size**-0.25,
+                        }
+                    )
+    common = {
+        "block": block,
+        "model": model,
+        "d": d,
+        "samples": "lattice",
+        "start_norm": 0.9,
+        "max_iter": 1000,
+        "stop": "radius",
+        "validation": math.nan,
+        "radius_constant": 2.0,
+        "seed": 20,
+        "status": "reached",
+        "reached": True,
+        "seconds": 0.01,
+        "elubench": "0.1.0",
+        "commit": "abc",
+        "python": "3.12",
+        "numpy": "2.1",
+        "numba": "0.61",
+        "scipy": "1.14",
+        "cpu": "a processor",
+        "threads": 2,
+        "engine": "local",
+        "study": "quick",
+    }
+    frame = pd.DataFrame(made).assign(**{**common, **given})
+    return frame.reindex(columns=[*tasks.SCHEMA.names, "study"])
+
+
+def to_the_end(block, **given):
+    return rows(block, **{"stop": "end", "validation": 0.1, "status": "max_iter", **given})
+
+
+def paths(block, model, d):
+    """Recorded iterates of one run of each algorithm."""
+    t = np.array([0, 1, 2, 5, 10, 20, 50])
+    made = [
+        pd.DataFrame({"t": t, "location_error": 0.9 / (1.0 + t) ** 0.5, "algorithm": name})
+        for name in RIVALS
+    ]
+    frame = pd.concat(made, ignore_index=True).assign(
+        block=block, model=model, d=d, n=1000, replicate=0, study="quick"
+    )
+    return frame.reindex(columns=[*tasks.TRACE_SCHEMA.names, "study"])
+
+
+def costs():
+    made = [
+        (n, d, turn, name, 1e-9 * n * d * (1 + 0.1 * turn), 1.0)
+        for n, d in ((2**17, 1), (2**19, 1), (2**17, 4))
+        for turn in range(3)
+        for name in ("EM", "ELU", "Simultaneous")
+    ]
+    return pd.DataFrame(made, columns=["n", "d", "round", "algorithm", "seconds", "passes"])
+
+
+FOUR = (("isotropic", 1), ("isotropic", 4), ("diagonal", 4), ("general", 4))
+
+
+def full_evidence():
+    results = [
+        rows("iterations d=1"),
+        rows("iterations d=2", d=2),
+        to_the_end("errors d=1"),
+        to_the_end("errors d=2", d=2),
+        *(
+            to_the_end(f"starts {model}", model=model, d=2, starts=("equal", "generic"))
+            for model in ("diagonal", "general")
+        ),
+        *(to_the_end("errors, fixed n", d=d, n=(20_000,), samples="direct") for d in (2, 4, 8)),
+    ]
+    traces = []
+    for number, (model, d) in enumerate(FOUR, 1):
+        about = {"model": model, "d": d, "samples": "direct", "radius_constant": 1.0}
+        results.append(to_the_end(f"figure {number}, left", n=(1000,), replicates=1, **about))
+        results.append(to_the_end(f"figure {number}, right", n=(1000, 3000, 10_000), **about))
+        traces.append(paths(f"figure {number}, left", model, d))
+    return Evidence(
+        "quick",
+        0,
+        pd.concat(results, ignore_index=True),
+        pd.concat(traces, ignore_index=True),
+        {"costs": costs()},
+    )
+
+
+def no_evidence():
+    whole = full_evidence()
+    return replace(whole, results=whole.results[:0], traces=whole.traces[:0], tables={})
+
+
+def finding(key="a-claim", *measurements, text="a statement", figures=(), remarks=()):
+    claim = Claim(key, f"Title: {text}", text, f"Place {text}", "theorem", f"Rule {text}")
+    return Finding(claim, verdict_of(measurements), measurements, text, remarks, tuple(figures))
+
+
+GOOD = Measurement("exponent", -0.1236, -0.1266, -0.1208, -0.125, (-0.135, -0.115), "a note")
+BAD = Measurement("exponent", 0.0, -0.01, 0.01, -0.25, (-0.3, -0.2))
+OPEN = Measurement("ratio", 1.04, 0.9, 1.3, math.nan, (-math.inf, 1.1))
+EXACT = Measurement("constant", 1.5, 1.5, 1.5, math.nan, (0.0, math.inf))
+
+
+def findings():
+    return [
+        finding(
+            "supported-one", GOOD, EXACT, figures=("passes", "figure-1"), remarks=("A remark.",)
+        ),
+        finding("contradicted-one", GOOD, BAD, figures=("passes", "breaks")),
+        finding("open-one", OPEN),
+        finding("never"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return full_evidence()
+
+
+@pytest.fixture(scope="module")
+def written(evidence, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "made"
+    return page.write_report(findings(), evidence, folder, seconds=75.0)
+
+
+class Page(HTMLParser):
+    """What a test asks about a page: tags with attributes, ids, links, text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.text, self.open = [], "", []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+    def values(self, name):
+        return [attrs[name] for _, attrs in self.tags if name in attrs]
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (0.125, "0.125"),
+            (-0.75, "-0.75"),
+            (0.0, "0"),
+            (23_456.0, "23,456"),
+            (999_999.6, "1,000,000"),
+            (1.2e-7, "1.2e-7"),
+            (3.0e9, "3e9"),
+            (1 / 3, "0.3333"),
+            (math.nan, "-"),
+            (math.inf, "inf"),
+            (-math.inf, "-inf"),
+        ],
+    )
+    def test_as_a_reader_writes_them(self, value, text):
+        assert summary.number(value) == text
+
+    @pytest.mark.parametrize(
+        ("value", "low", "high", "text"),
+        [
+            (-0.12361, -0.12662, -0.12083, "-0.1236 [-0.1266, -0.1208]"),
+            (24_557.0, 23_900.0, 25_100.0, "24,557 [23,900, 25,100]"),
+            (1.5, 1.5, 1.5, "1.5"),
+            (6.0000001, 5.9999996, 6.0000006, "6 ± 5e-7"),
+            (2.0e-9, 1.0e-9, 3.0e-9, "2e-9 [1e-9, 3e-9]"),
+            (1.0, 0.5, math.inf, "1 [0.5, inf]"),
+            (1.0, math.nan, math.nan, "1"),
+        ],
+    )
+    def test_intervals_say_how_many_digits_count(self, value, low, high, text):
+        one = Measurement("x", value, low, high, math.nan, (0.0, 1.0))
+        assert " ".join(summary.with_interval(one)).strip() == text
+
+    @pytest.mark.parametrize(
+        ("accepted", "text"),
+        [
+            ((-0.15, -0.1), "-0.15 to -0.1"),
+            ((0.5, math.inf), "at least 0.5"),
+            ((-math.inf, 2.0), "at most 2"),
+            ((-math.inf, math.inf), "any value"),
+            ((1.0, 1.0), "exactly 1"),
+        ],
+    )
+    def test_regions(self, accepted, text):
+        assert summary.region(accepted) == text
+
+
+class TestConsole:
+    def test_fits_a_terminal_and_has_every_claim(self):
+        text = summary.console_table(findings())
+        assert all(len(line) <= summary.WIDTH for line in text.splitlines())
+        assert text.count("Title: a statement") == 4
+        assert "1 supported, 1 contradicted, 1 inconclusive, 1 not testable" in text
+        assert "-0.1236 [-0.1266, -0.1208]" in text
+
+    def test_long_words_and_control_characters(self):
+        text = summary.console_table([finding("k", BAD, text=HOSTILE + "w" * 200)])
+        assert all(len(line) <= summary.WIDTH for line in text.splitlines())
+        assert all(char.isprintable() or char == "\n" for char in text)
+
+    def test_no_claims(self):
+        assert "no claims" in summary.console_table([])
+
+
+class TestFiles:
+    def test_json_has_what_was_found(self, written):
+        content = json.loads((written.parent / page.CLAIMS_JSON).read_text("utf-8"))
+        assert [one["key"] for one in content["claims"]] == [f.claim.key for f in findings()]
+        for one, found in zip(content["claims"], findings(), strict=True):
+            assert {key: one[key] for key in found.as_dict()} == found.as_dict()
+            assert one["figures"] == list(found.figures)
+        assert content["level"] == "quick"
+        assert content["seed"] == 0
+        assert sum(content["counts"].values()) == 4
+
+    def test_markdown_is_a_table_whatever_the_text(self):
+        text = summary.claims_markdown([finding("k", GOOD, text=HOSTILE)] * 2, "quick", 0)
+        lines = [line for line in text.splitlines() if line.startswith("|")]
+        assert len(lines) == 4
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
+        assert "<" not in text
+        assert "\\`a\\`" in text
+
+    def test_replaced_whole_or_not_at_all(self, evidence, tmp_path):
+        def fails(_):
+            raise RuntimeError("no figure today")
+
+        broken = {"x": FigureMaker("x", "x", "x", fails, lambda _: "")}
+        page.write_report(findings()[2:], evidence, tmp_path, figures={})
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        with pytest.raises(RuntimeError, match="no figure today"):
+            page.write_report([], evidence, tmp_path, figures=broken)
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        assert set(before) == {page.REPORT, page.CLAIMS_JSON, page.CLAIMS_MARKDOWN}
+
+    def test_a_figure_that_there_is_not(self, evidence, tmp_path):
+        with pytest.raises(
+            ValueError, match=r"claim 'a' names the figure 'nowhere'; there are fig"
+        ):
+            page.write_report([finding("a", GOOD, figures=("nowhere",))], evidence, tmp_path)
+        assert not list(tmp_path.iterdir())
+
+
+class TestPage:
+    def test_links_resolve_and_names_are_unique(self, written):
+        found = Page(written.read_text("utf-8"))
+        ids = found.values("id")
+        assert len(ids) == len(set(ids))
+        links = found.values("href")
+        assert all(link.startswith("#") for link in links)
+        assert {link[1:] for link in links} <= set(ids)
+        for one in findings():
+            assert f"#claim-{one.claim.key}" in links
+            assert f"#row-{one.claim.key}" in links
+        described = found.values("aria-labelledby")
+        assert set(described) <= set(ids)
+
+    def test_needs_nothing_else(self, written):
+        text = written.read_text("utf-8")
+        found = Page(text)
+        assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in found.tags}
+        assert all(
+            source.startswith("data:image/svg+xml;base64,") for source in found.values("src")
+        )
+        assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", text)
+        assert "url(" not in text
+        assert len(text) < 5e6
+
+    def test_each_figure_once_with_words_for_it(self, written):
+        found = Page(written.read_text("utf-8"))
+        images = [attrs for tag, attrs in found.tags if tag == "img"]
+        assert sorted(one["alt"] for one in images) == sorted(one.alt for one in FIGURES.values())
+        numbers = re.findall(r"Figure (\d+)\. ", found.text)
+        assert numbers == [str(k + 1) for k in range(len(images))]
+        assert found.values("href").count("#fig-passes") == 2  # a later claim, and the rivals
+        for one in images:
+            svg = base64.b64decode(one["src"].partition("base64,")[2]).decode("utf-8")
+            assert svg.startswith("<?xml")
+            assert "<image" not in svg
+
+    def test_says_everything_about_a_claim(self, written):
+        text = " ".join(Page(written.read_text("utf-8")).text.split())
+        for said in (
+            "exponent",
+            "−0.1236 [−0.1266, −0.1208]",  # noqa: RUF001
+            "−0.135 to −0.115",  # noqa: RUF001
+            "at most 1.1",
+            "a note",
+            "A remark.",
+            "contradicted",
+            "not testable",
+            "elubench verify --level quick --out verification",
+            "a processor",
+            "1 min 15 s",
+            "Passes to the radius",
+            "0.20 / 0.40",
+        ):
+            assert said in text, said
+
+    def test_text_from_data_stays_text(self, evidence, tmp_path):
+        hostile = replace(
+            evidence,
+            results=evidence.results.assign(cpu=HOSTILE, block="x", study=HOSTILE),
+            traces=evidence.traces[:0],
+            tables={},
+        )
+        one = Measurement(HOSTILE, 0.1, 0.0, 0.2, math.nan, (0.0, 1.0), HOSTILE)
+        maker = FigureMaker(HOSTILE, HOSTILE, HOSTILE, FIGURES["landscape"].draw, lambda _: HOSTILE)
+        report = page.write_report(
+            [
+                finding(HOSTILE, one, text=HOSTILE, figures=(HOSTILE,), remarks=(HOSTILE,)),
+                finding(HOSTILE, text=HOSTILE),
+            ],
+            hostile,
+            tmp_path,
+            command=HOSTILE,
+            figures={HOSTILE: maker},
+        )
+        text = report.read_text("utf-8")
+        found = Page(text)
+        assert "script" not in {tag for tag, _ in found.tags}
+        assert not found.values("onload")
+        assert len(found.values("id")) == len(set(found.values("id")))
+        assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
+        assert "alert('x')" in found.text
+        assert "{{ 7 * 7 }}" in found.text
+        json.loads((tmp_path / page.CLAIMS_JSON).read_text("utf-8"))
+
+    def test_without_evidence(self, tmp_path):
+        empty = no_evidence()
+        text = page.write_report(
+            [finding("one", GOOD, figures=("passes",))],
+            empty,
+            tmp_path,
+            figures={key: FIGURES[key] for key in ("passes", "costs", "figure-1")},
+        ).read_text("utf-8")
+        found = Page(text)
+        assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
+        assert not found.values("src")
+
+    @pytest.mark.parametrize(
+        ("text", "made"),
+        [
+            ("n^(-1/8)", "n<sup>−1/8</sup>"),  # noqa: RUF001
+            ("10^6, d^0.72.", "10<sup>6</sup>, d<sup>0.72</sup>."),
+            ("theta_1^2", "theta<sub>1</sub><sup>2</sup>"),
+            ("1e09 and 2.5e-7", "10<sup>9</sup> and 2.5·10<sup>−7</sup>"),  # noqa: RUF001
+            ("d >= 2", "d\u00a0≥\u00a02"),
+            ("a^(<b>) & 'x'", "a^(&lt;b&gt;) &amp; &#39;x&#39;"),
+            ("v1.2e3 0x1e5", "v1.2e3 0x1e5"),
+        ],
+    )
+    def test_mathematics(self, text, made):
+        assert str(page._maths(text)) == made
+
+
+class TestTables:
+    def test_passes_with_censored_runs(self):
+        table = rows("x")
+        lost = (table["algorithm"] == "EM") & (table["n"] == 10**7)
+        some = (table["algorithm"] == "ELU") & (table["replicate"] == 0)
+        for which in (lost, some):
+            table.loc[which, ["iterations_to_radius", "passes_to_radius"]] = np.nan
+            table.loc[which, "reached"] = False
+        table.loc[lost, "passes"] = 500.0
+        found = tables.passes(table)
+        assert found.columns[-1] == "n = 10⁷"
+        assert dict(zip(found.columns, found.rows[0], strict=True))["n = 10⁷"] == (
+            "> 500 (100% censored)"
+        )
+        assert [row[0] for row in found.rows] == style.in_order(RIVALS)
+        assert all("20% censored" in cell for cell in found.rows[1][1:])
+
+    def test_none_without_rows(self):
+        assert tables.rival_tables(no_evidence()) == []
+
+
+class TestFigures:
+    @pytest.mark.parametrize("key", FIGURES)
+    def test_drawn_from_rows_or_not_at_all(self, key, evidence):
+        maker = FIGURES[key]
+        assert maker.key == key
+        figure = maker(evidence)
+        assert isinstance(figure, Figure)
+        for axes in figure.get_axes():
+            if axes.get_visible():
+                assert axes.get_title(loc="left") or axes.get_ylabel()  # a panel, or a colour bar
+        caption = maker.caption(evidence)
+        assert caption.endswith(".")
+        if key == "figure-2":
+            assert "n = 1,000 to 10⁴; d = 4; 5 direct samples at each" in caption
+            assert "seed 20" in caption
+        if key not in ("landscape", "stability"):  # these are computed, not run
+            assert maker(no_evidence()) is None
+
+    def test_the_last_study_has_the_papers_figures(self, evidence):
+        other = evidence.results.assign(study="paper", seed=2022)
+        level = replace(
+            evidence,
+            level="paper",
+            results=pd.concat([evidence.results, other], ignore_index=True),
+            traces=evidence.traces.assign(study="paper"),
+        )
+        assert "seed 2022" in FIGURES["figure-1"].caption(level)
+        assert "seed 20;" in FIGURES["breaks"].caption(level) or (
+            "seed 20." in FIGURES["breaks"].caption(level)
+        )
+
+    def test_one_sample_and_one_size(self):
+        few = to_the_end("x", n=(1000,), replicates=1)
+        for figure in (
+            errors.starts_figure(few),
+            errors.dimensions_figure(few),
+            errors.local_slopes_figure(few, rows("x", n=(1000,), replicates=1)),
+            race.passes_figure(rows("x", n=(1000,), replicates=1)),
+            race.run_time_figure(rows("x", n=(1000,), replicates=1)),
+            paper_panels.paper_figure(paths("x", "isotropic", 1), few, few),
+        ):
+            assert style.as_png(figure, dpi=20)[:4] == b"\x89PNG"
+
+    def test_runs_that_never_arrive_or_failed(self):
+        table = rows("x")
+        lost = table["algorithm"] == "SQUAREM"
+        table.loc[lost, ["iterations_to_radius", "passes_to_radius"]] = np.nan
+        table.loc[lost, "reached"] = False
+        table.loc[lost & (table["replicate"] == 0), ["iterations", "passes"]] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            style.as_png(race.passes_figure(table), dpi=20)
+            style.as_png(race.run_time_figure(table), dpi=20)
+
+    def test_an_error_of_zero_is_no_point_on_a_logarithmic_axis(self):
+        table = to_the_end("x")
+        table.loc[table["algorithm"] == "LBFGS", "location_error"] = 0.0
+        found = paper_panels.root_mean_square(
+            table[table["algorithm"] == "LBFGS"], "location_error"
+        )
+        assert found.empty
+        style.as_png(errors.starts_figure(table), dpi=20)
+
+    def test_slopes_of_counts(self):
+        n = np.array([10**4, 10**5, 10**6, 10**7])
+        table = rows("x", algorithms=("EM",), replicates=21)
+        found = errors.count_slopes(table, logarithmic=False)
+        assert list(found["from"]) == list(n[:-1])
+        assert ((found["low"] <= 0.5) & (found["high"] >= 0.5)).all()
+        assert errors.count_slopes(table[table["n"] == n[0]], logarithmic=False).empty
+
+
+class TestStyle:
+    def test_every_algorithm_has_a_look_of_its_own(self):
+        known = {
+            made.name
+            for made in vars(algorithms).values()
+            if isinstance(made, type)
+            and issubclass(made, algorithms.Algorithm)
+            and isinstance(getattr(made, "name", None), str)
+        }
+        assert known <= set(style.LOOKS)
+        assert len({look.colour for look in style.LOOKS.values()}) == len(style.LOOKS)
+        assert len({look.marker for look in style.LOOKS.values()}) == len(style.LOOKS)
+        assert style.look_of("somebody's own") not in style.LOOKS.values()
+
+    def test_depends_on_no_setting_and_changes_none(self, evidence):
+        def made():
+            return style.as_svg(FIGURES["dimensions"](evidence))
+
+        before = dict(matplotlib.rcParams)
+        plain = made()
+        assert dict(matplotlib.rcParams) == before
+        other = {"font.size": 30, "axes.grid": True, "lines.linewidth": 9, "axes.facecolor": "red"}
+        with matplotlib.rc_context(other):
+            assert made() == plain
+
+    def test_ticks_at_powers(self):
+        figure, (axes,) = style.new_figure()
+        axes.set_xscale("log")
+        axes.set_xlim(500.0, 3e12)
+        style.power_ticks(axes, "x")
+        assert list(axes.get_xticks()) == [10.0**k for k in range(4, 13, 2)]
+        style.power_ticks(axes, "x", upto=1e9)
+        assert list(axes.get_xticks()) == [10.0**k for k in range(3, 10)]
+        axes.set_xlim(0.02, 0.09)
+        style.power_ticks(axes, "x")
+        assert 3 <= len(axes.get_xticks()) <= 6
+        axes.set_xlim(1.01, 1.09)
+        style.power_ticks(axes, "x")
+        assert len(axes.get_xticks()) >= 2
+        assert figure is axes.get_figure()
+
+    @pytest.mark.parametrize(
+        ("n", "text"),
+        [(1000, "1,000"), (10**6, "10⁶"), (3 * 10**5, "3·10⁵"), (123_456, "123,456"), (50, "50")],
+    )
+    def test_sizes(self, n, text):
+        assert style.size(n) == text
+
+    def test_labels_move_apart_and_keep_their_order(self):
+        places = [0.1, 0.11, 0.12, 0.5, 0.9]
+        moved = style._spread(places, 0.05)
+        assert all(np.diff(moved) >= 0.05 - 1e-12)
+        assert moved[3:] == pytest.approx([0.5, 0.9])
+        assert np.mean(moved[:3]) == pytest.approx(np.mean(places[:3]))
+
+    def test_captions_begin_with_a_capital(self):
+        assert captions.sentence("one. Two", "", "three.") == "One. Two. Three."
