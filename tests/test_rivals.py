@@ -5,6 +5,7 @@ import pytest
 from conftest import needs_jit, scaled
 
 import elubench as eb
+from elubench import tasks
 from elubench.algorithms import newton
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General()]
@@ -244,6 +245,27 @@ class TestNewtonAnderson:
                     assert around.min() >= gaps[-1] - 0.01 / n
             apart += max(gaps) - min(gaps) > 0.1 / n
         assert apart >= 4
+
+    @needs_jit
+    @pytest.mark.parametrize(
+        ("model", "d", "n"), [(eb.Diagonal(), 3, 10**12), (eb.General(), 2, 10**6)]
+    )
+    def test_only_samples_with_their_own_optimum_outside_miss_the_radius(self, model, d, n):
+        """(d/n)^(1/4) is not the radius of the diagonal model: its optimum lies near an axis, at
+        n^(-1/8), on most samples. A method that finds optima then need not come closer."""
+        even = model.name == "diagonal"
+        samples = [eb.LatticeSample.gaussian(n, d, seed) for seed in range(50)]
+        begin = np.full((50, d), 0.8 / np.sqrt(d)) if even else starts(model, d, 50)
+        radius = 2.0 * (d / n) ** (1 / 4)
+        runs = eb.run_many(samples, model, eb.NewtonAnderson(), begin, radius=radius)
+        missed = [place for place, run in enumerate(runs) if run.status != "reached"]
+        assert len(missed) < 25
+        for place in missed:
+            assert runs[place].status == "converged"
+            assert tasks._mle(model, samples[place]).location_error > radius
+        wide = 2.0 * n ** (-1 / 8)
+        runs = eb.run_many(samples, model, eb.NewtonAnderson(), begin, radius=wide)
+        assert all(run.status == "reached" and run.passes <= 25 for run in runs)
 
     def test_never_raises_the_loss(self):
         sample = eb.ArraySample(np.random.default_rng(2).standard_t(5, size=(300, 2)))
