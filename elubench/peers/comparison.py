@@ -1,0 +1,317 @@
+"""A comparison: measured, made into rows, written and read again.
+
+Ratios are taken within a round, to elubench in that round; medians and quartiles are over rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from elubench.peers.adapters import ELUBENCH, LIMITS
+from elubench.peers.base import TOLERANCE, Floats, Peer
+from elubench.peers.plans import Cell, Plan, expected, expected_turns
+from elubench.peers.processes import Failed
+from elubench.peers.rounds import Attempts, Crew, Turns, attempt, take_turns
+
+#: The file of results in a folder.
+FILE = "peers.csv"
+
+COLUMNS = [
+    "part", "n", "d", "seed", "target", "peer", "label", "version", "model", "status",
+    "seconds", "seconds_low", "seconds_high", "ratio", "ratio_low", "ratio_high", "limit_ratio",
+    "rounds", "iterations", "message",
+]  # fmt: skip
+_TEXT = ("label", "version", "message")
+
+Row = dict[str, Any]
+
+
+class Progress(NamedTuple):
+    """How far it is: a share of the work, what is done now, and roughly the seconds left."""
+
+    share: float
+    doing: str
+    seconds_left: float
+
+
+@dataclass
+class Comparison:
+    """What was measured. ``missing`` has a line for each peer that is not installed."""
+
+    rows: pd.DataFrame
+    missing: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def compare(
+    what: Plan,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Comparison:
+    """Measure; an interruption (Ctrl-C) ends it early and keeps what is there.
+
+    Parameters
+    ----------
+    what : see :func:`elubench.peers.plan`.
+    out : a folder; the rows so far are written to it after every cell.
+    progress : called with a :class:`Progress`, several times a second.
+    """
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    pace = _Pace(what, progress)
+    crew = Crew(pace.show)
+    rows: list[Row] = []
+    interrupted = False
+    try:
+        for cell in what.cells:
+            pace.enter(cell)
+            try:
+                rows += _measured(crew, what, cell, pace)
+            except _Interrupted as stop:
+                rows += stop.rows
+                interrupted = True
+                break
+            finally:
+                if out is not None:
+                    save(pd.DataFrame(rows, columns=COLUMNS), out)
+    finally:
+        crew.dismiss()
+    missing = [
+        f"{peer.name} is not installed" + (f": {peer.get}" if peer.get else "")
+        for peer in crew.missing
+    ]
+    return Comparison(pd.DataFrame(rows, columns=COLUMNS), missing, interrupted)
+
+
+def save(rows: pd.DataFrame, folder: str | os.PathLike[str]) -> None:
+    """Write rows to ``peers.csv`` in a folder, all or nothing."""
+    path = Path(folder) / FILE
+    fresh = path.with_suffix(".new")
+    rows.to_csv(fresh, index=False)
+    fresh.replace(path)
+
+
+def load(folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """The rows that a run left in a folder, one for each sample, peer, way and target.
+
+    ``target`` is "iteration" (an EM iteration), "radius" or "loss" (the time until then). ``status``
+    is "ok"; "budget", where ``seconds`` and ``ratio`` are lower bounds; "stopped", where a fit ended by
+    itself before it was there; "skipped", where it would have taken too long; or "crashed".
+    ``message`` says more. ``ratio`` is to elubench and
+    ``limit_ratio`` to the larger of the two limits of the hardware, with quartiles in ``_low`` and
+    ``_high``.
+    """
+    path = Path(folder) / FILE
+    if not path.exists():
+        raise ValueError(f"{folder}: there is no {FILE}")
+    rows = pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str))
+    return rows.fillna(dict.fromkeys(_TEXT, ""))
+
+
+class _Interrupted(Exception):
+    """Ctrl-C, with the rows of the cell that was being measured."""
+
+    def __init__(self, rows: list[Row]):
+        super().__init__()
+        self.rows = rows
+
+
+def _measured(crew: Crew, what: Plan, cell: Cell, pace: _Pace) -> list[Row]:
+    stopped = False
+    turns: list[Turns] = []
+    attempts: list[Attempts] = []
+    goal: Row = {}
+    try:
+        if cell.part == "iteration":
+            take_turns(crew, what, cell, pace.step, turns)
+        else:
+            attempt(crew, what, cell, pace.step, goal, attempts)
+    except KeyboardInterrupt:
+        stopped = True
+    except Failed as error:  # without an optimum there is no answer
+        return [_row(crew, cell, ELUBENCH, "radius", status="crashed", message=str(error))]
+    rows = [
+        *iteration_rows(crew, cell, turns),
+        *answer_rows(crew, cell, attempts, goal, what.budget),
+    ]
+    if stopped:
+        raise _Interrupted(rows)
+    return rows
+
+
+# Rows
+
+
+def quartiles(values: Any) -> tuple[float, float, float]:
+    """Lower quartile, median and upper quartile of what is a number."""
+    numbers = np.asarray(values, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return math.nan, math.nan, math.nan
+    low, middle, high = np.quantile(numbers, [0.25, 0.5, 0.75])
+    return float(low), float(middle), float(high)
+
+
+def _row(crew: Crew, cell: Cell, peer: Peer, target: str, **values: Any) -> Row:
+    row: Row = dict.fromkeys(COLUMNS, math.nan)
+    row |= {
+        "part": cell.part,
+        "n": cell.n,
+        "d": cell.d,
+        "seed": 0,
+        "target": target,
+        "peer": peer.name,
+        "label": "",
+        "version": crew.version(peer),
+        "model": peer.model,
+        "message": "",
+        **values,
+    }
+    return row
+
+
+def _spread(name: str, values: Any) -> Row:
+    low, middle, high = quartiles(values)
+    return {name: middle, f"{name}_low": low, f"{name}_high": high}
+
+
+def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
+    """Rows of an EM iteration, in the order of the turns."""
+    rounds = max((len(one.times) for one in turns), default=0)
+    times = {one.peer: np.full(rounds, np.nan) for one in turns}
+    for one in turns:
+        times[one.peer][: len(one.times)] = one.times
+    none: Floats = np.full(rounds, np.nan)
+    own = times.get(ELUBENCH, none)
+    limit = none
+    if all(peer in times for peer in LIMITS):
+        limit = np.maximum(*(times[peer] for peer in LIMITS))
+    rows = []
+    for one in turns:
+        mine = times[one.peer]
+        done = int(np.isfinite(mine).sum())
+        if one.failure or one.skipped:
+            status = "crashed" if one.failure else "skipped"
+            values: Row = {"status": status, "message": one.failure or one.skipped}
+        elif done:
+            values = {
+                "status": "ok",
+                "iterations": 1 + one.extra,
+                **_spread("seconds", mine),
+                **_spread("ratio", mine / own),
+                "limit_ratio": quartiles(mine / limit)[1],
+            }
+        else:
+            continue
+        rows.append(_row(crew, cell, one.peer, "iteration", rounds=done, **values))
+    return rows
+
+
+def answer_rows(
+    crew: Crew, cell: Cell, attempts: list[Attempts], goal: Row, budget: float
+) -> list[Row]:
+    """Rows of the time to the radius and to the loss. The first of elubench's that is there is 1."""
+    rows = []
+    for target in ("radius", "loss"):
+        times = {}
+        for place, one in enumerate(attempts):
+            seen = [verdict[target] for verdict in one.verdicts]
+            times[place] = np.array([math.nan if at is None else at[0] for at in seen])
+        own: Floats = np.empty(0)
+        for place, one in enumerate(attempts):
+            if one.peer == ELUBENCH and np.isfinite(times[place]).any():
+                own = times[place]
+                break
+        for place, one in enumerate(attempts):
+            values = _answer(one, target, times[place], own, goal, budget)
+            if values:
+                values |= {"label": one.label, "seed": goal["seed"]}
+                rows.append(_row(crew, cell, one.peer, target, **values))
+    return rows
+
+
+def _answer(one: Attempts, target: str, mine: Floats, own: Floats, goal: Row, budget: float) -> Row:
+    if one.failure:
+        return {"status": "crashed", "message": one.failure, "rounds": len(mine)}
+    if not one.verdicts:
+        return {}
+    usual = quartiles(own)[1]
+    if np.isfinite(mine).any():
+        # a single attempt is compared with all of elubench's, several with those of their rounds
+        ratio = mine / usual if len(mine) == 1 or len(own) < len(mine) else mine / own[: len(mine)]
+        made = next(v[target][1] for v in one.verdicts if v[target] is not None)
+        return {
+            "status": "ok",
+            "rounds": len(mine),
+            "iterations": made,
+            **_spread("seconds", mine),
+            **_spread("ratio", ratio),
+        }
+    last = one.verdicts[-1]
+    if target == "radius":
+        where = f"{last['half_distance']:.3g} away, radius {goal['radius']:.3g}"
+    else:
+        where = f"{last['excess']:.2g} above, not {TOLERANCE:.0e}"
+    if last["over_budget"] or last["ended"] == "max_iter":
+        spent = max(last["seconds"], budget)
+        return {
+            "status": "budget",
+            "rounds": len(mine),
+            "iterations": last["iterations"],
+            "seconds": spent,
+            "ratio": spent / usual,
+            "message": where,
+        }
+    return {
+        "status": "stopped",
+        "rounds": len(mine),
+        "iterations": last["iterations"],
+        "message": f"{last['ended']}: {where}",
+    }
+
+
+class _Pace:
+    """What is done, what is left, and saying so."""
+
+    def __init__(self, what: Plan, progress: Callable[[Progress], None]):
+        self._what = what
+        self._progress = progress
+        self._whole = sum(expected(what, cell) for cell in what.cells) or 1.0
+        self._begun = time.monotonic()
+        self._before = self._within = 0.0
+        self._cell: Cell | None = None
+        self._peer: Peer | None = None
+
+    def enter(self, cell: Cell) -> None:
+        if self._cell is not None:
+            self._before += expected(self._what, self._cell)
+        self._cell, self._within, self._peer = cell, 0.0, None
+        self.show()
+
+    def step(self, peer: Peer) -> None:
+        assert self._cell is not None
+        if self._cell.part == "iteration":
+            turns = expected_turns(self._what, self._cell, peer)
+            self._within += turns / (1 + self._what.rounds)
+        else:
+            self._within += 1.0
+        self._peer = peer
+        self.show()
+
+    def show(self) -> None:
+        assert self._cell is not None
+        done = self._before + min(self._within, expected(self._what, self._cell))
+        took = time.monotonic() - self._begun
+        # the estimates set the pace at first, what was seen does later
+        pace = (took + 20.0) / (done + 20.0)
+        doing = str(self._cell) + (f": {self._peer.name}" if self._peer is not None else "")
+        self._progress(Progress(done / self._whole, doing, (self._whole - done) * pace))

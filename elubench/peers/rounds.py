@@ -1,0 +1,197 @@
+"""Who does what in which order: rounds of turns, and attempts at the answer.
+
+**An EM iteration.** A turn is two calls, one of which makes some iterations more; their difference,
+divided, is an iteration without what a call costs. In a round everyone has a turn, so that a
+disturbance of the machine meets all. Who is slow has fewer rounds.
+
+**To the answer.** Everyone starts at the same point of the same sample, but for ``fit``, which finds
+its own. Who is quick is asked again, in rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from elubench.peers.adapters import ELUBENCH, LIMITS
+from elubench.peers.base import Peer
+from elubench.peers.plans import Cell, Plan
+from elubench.peers.processes import Failed, Missing, Worker, free_memory
+from elubench.theory import radius
+
+_REST = 0.02  # seconds after which threads that spin, BLAS's for one, have gone to sleep
+_LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
+_COPIES = 3.0  # of the data, in a peer's process
+_GRACE = 60.0  # seconds beyond its time after which a peer is taken for dead
+_CALLS = 5.5  # iterations in the calls of a single turn, with those that come before it
+_ATTEMPTS = 5
+_QUICK = 3.0  # seconds of an attempt that is made again
+
+
+class Crew:
+    """The peers' processes, and who turned out not to be installed."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None):
+        self._workers: dict[Peer, Worker] = {}
+        self._meanwhile = meanwhile
+        self._seen: dict[tuple[Peer, int], float] = {}
+        self.missing: dict[Peer, str] = {}
+
+    def ask(self, peer: Peer, do: str, limit: float = math.inf, **arguments: Any) -> Any:
+        """A request to a peer; see :class:`elubench.peers.worker.Session`."""
+        if peer not in self._workers:
+            self._workers[peer] = Worker(peer.adapter, self._meanwhile)
+        try:
+            return self._workers[peer].ask(do, limit, **arguments)
+        except Missing as error:
+            self.missing[peer] = str(error)
+            raise
+
+    def release(self, peer: Peer) -> None:
+        """Have a peer forget its data, if it is alive."""
+        if peer in self._workers and self._workers[peer].alive:
+            with suppress(Failed):
+                self.ask(peer, "release")
+
+    def version(self, peer: Peer) -> str:
+        """The version of its library."""
+        return self._workers[peer].version if peer in self._workers else ""
+
+    def remember(self, peer: Peer, n: int, d: int, seconds: float) -> None:
+        """Keep what an iteration took."""
+        self._seen[peer, d] = seconds / n
+
+    def foreseen(self, peer: Peer, n: int, d: int) -> float:
+        """What an iteration will take, if one with the same d was seen; else 0."""
+        return self._seen.get((peer, d), 0.0) * n
+
+    def dismiss(self) -> None:
+        """End all processes."""
+        for worker in self._workers.values():
+            worker.stop()
+
+
+@dataclass
+class Turns:
+    """A peer's turns in a cell: seconds of an iteration by round, not a number where it had none."""
+
+    peer: Peer
+    extra: int = 0
+    times: list[float] = field(default_factory=list)
+    failure: str = ""
+    skipped: str = ""
+    expected: float = 0.0
+    spent: float = 0.0
+
+    def another(self, patience: float) -> bool:
+        """Whether there is time for another turn; the first is always had."""
+        ready = not self.failure and not self.skipped
+        return ready and (not self.spent or self.spent + self.expected <= patience)
+
+
+def take_turns(
+    crew: Crew, what: Plan, cell: Cell, step: Callable[[Peer], None], turns: list[Turns]
+) -> None:
+    """Fill ``turns``, which holds what was measured even if this is interrupted."""
+    small = cell.n * (2 + cell.d) < _LIMITS_FROM
+    present = [
+        peer for peer in cell.peers if peer not in crew.missing and not (small and peer in LIMITS)
+    ]
+    keep = 8.0 * cell.n * cell.d * _COPIES * len(present) < 0.5 * free_memory()
+    limit = 4.0 * what.patience + _GRACE
+    sample = {"n": cell.n, "d": cell.d, "seed": 0}
+    for peer in present:
+        one = Turns(peer)
+        foreseen = _CALLS * crew.foreseen(peer, cell.n, cell.d)
+        if foreseen > 2.0 * what.patience:
+            one.skipped = f"would take {foreseen:.0f} s for a single turn"
+            turns.append(one)
+            continue
+        step(peer)
+        try:
+            crew.ask(peer, "prepare", **sample)
+            found = crew.ask(peer, "calibrate", limit, at_least=what.at_least)
+            one.extra, one.expected = int(found["extra"]), float(found["seconds"])
+            if not keep:
+                crew.release(peer)
+        except Missing:
+            continue
+        except Failed as error:
+            one.failure = str(error)
+        turns.append(one)
+    for number in range(what.rounds):
+        for one in turns:
+            if not one.another(what.patience):
+                continue
+            step(one.peer)
+            time.sleep(_REST)
+            begun = time.monotonic()
+            try:
+                crew.ask(one.peer, "prepare", **sample)
+                took = crew.ask(one.peer, "turn", limit, extra=one.extra)
+                one.times += [math.nan] * (number - len(one.times))
+                one.times.append(math.nan if took is None else took)
+                if not keep:
+                    crew.release(one.peer)
+            except Failed as error:
+                one.failure = str(error)
+            one.spent += time.monotonic() - begun
+    for one in turns:
+        crew.release(one.peer)
+        if any(math.isfinite(took) for took in one.times):
+            crew.remember(one.peer, cell.n, cell.d, float(np.nanmedian(one.times)))
+
+
+@dataclass
+class Attempts:
+    """One way to the answer: what the judge saw, by round."""
+
+    peer: Peer
+    label: str
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    failure: str = ""
+
+
+def attempt(
+    crew: Crew,
+    what: Plan,
+    cell: Cell,
+    step: Callable[[Peer], None],
+    goal: dict[str, Any],
+    attempts: list[Attempts],
+) -> None:
+    """Fill ``attempts``, and ``goal`` with the sample's seed, its optimum and the radius."""
+    goal["radius"] = radius("isotropic", cell.n, cell.d)
+    step(ELUBENCH)
+    goal |= crew.ask(ELUBENCH, "optimum", n=cell.n, d=cell.d, radius=goal["radius"])
+    asked = {"radius": goal["radius"], "optimum": goal["loss"], "budget": what.budget}
+    sample = {"n": cell.n, "d": cell.d, "seed": goal["seed"]}
+    attempts += [
+        Attempts(peer, label)
+        for peer in cell.peers
+        if peer not in crew.missing
+        for label in peer.solvers
+    ]
+    took = dict.fromkeys(range(len(attempts)), 0.0)
+    for number in range(_ATTEMPTS):
+        for place, one in enumerate(attempts):
+            if one.failure or one.peer in crew.missing or (number and took[place] > _QUICK):
+                continue
+            step(one.peer)
+            time.sleep(_REST)
+            begun = time.monotonic()
+            try:
+                crew.ask(one.peer, "prepare", **sample)
+                limit = 4.0 * what.budget + _GRACE
+                one.verdicts.append(crew.ask(one.peer, "solve", limit, label=one.label, **asked))
+            except Missing:
+                continue
+            except Failed as error:
+                one.failure = str(error)
+            took[place] = time.monotonic() - begun

@@ -1,0 +1,161 @@
+"""A peer's own process: it takes requests as lines of JSON and answers each with one.
+
+A process to each peer keeps the thread pools of jax, torch and BLAS apart, and a peer that brings its
+process down takes nobody with it. The data are drawn here, from the seed, rather than sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module, metadata
+from typing import Any, TextIO
+
+import numpy as np
+
+from elubench import __version__
+from elubench.peers.base import Adapter, Floats, Judge, Mixture, common_start, mean_loss
+
+_LONG = 1.0  # seconds of a call that is not repeated only to be sure
+_MOST_EXTRA = 200_000
+_MOST_SEEDS = 50
+
+
+class Session:
+    """An adapter and the data that it works on; every public method is a request."""
+
+    def __init__(self, make: Callable[[], Adapter]):
+        self._make = make
+        self.release()
+
+    def release(self) -> None:
+        """Begin anew, without data."""
+        self._adapter = self._make()
+        self._adapter.load()
+        self._has: tuple[int, int, int] | None = None
+        self._X: Floats | None = None
+
+    def version(self) -> str:
+        """The version that is installed."""
+        name = self._adapter.distribution
+        try:
+            return __version__ if name in ("", "elubench") else metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return "?"
+
+    def prepare(self, n: int, d: int, seed: int) -> None:
+        """Draw the data and hand them over, unless they are there."""
+        from elubench.samples import gaussian
+
+        if self._has != (n, d, seed):
+            self.release()
+            self._X = gaussian(n, d, seed)
+            self._adapter.prepare(self._X, common_start(self._X))
+            self._has = n, d, seed
+
+    def calibrate(self, at_least: float) -> dict[str, float]:
+        """How many iterations more make a difference of ``at_least`` seconds; what a turn takes.
+
+        Whatever has to be compiled is compiled on the way.
+        """
+        short = self._clock(1)
+        if short < 3.0 * _LONG or self._adapter.compiles:
+            short = min(self._clock(1) for _ in range(2 if short < _LONG else 1))
+        extra = 3 if short < _LONG else 1
+        if short >= _LONG and not self._adapter.compiles:
+            return {"extra": extra, "seconds": short * (2 + extra)}
+        while True:
+            long = min(self._clock(1 + extra) for _ in range(2))  # the first may compile
+            gained = long - short
+            if gained >= 0.5 * at_least or extra == _MOST_EXTRA:
+                return {"extra": extra, "seconds": short + long}
+            factor = at_least / max(gained, at_least / 30.0)
+            extra = min(math.ceil(extra * factor), _MOST_EXTRA)
+
+    def turn(self, extra: int) -> float | None:
+        """Seconds of an EM iteration, by a call that makes ``extra`` more of them than another.
+
+        None, where a disturbance made the longer call the quicker one.
+        """
+        short = self._clock(1)
+        if short < _LONG:  # the first one woke the threads
+            short = self._clock(1)
+        gained = self._clock(1 + extra) - short
+        return gained / extra if gained > 0.0 else None
+
+    def solve(self, label: str, radius: float, optimum: float, budget: float) -> dict[str, Any]:
+        """One fit: when it came within the radius, and when the loss was there."""
+        if self._X is None:
+            raise RuntimeError("there are no data yet")
+        judge = Judge(self._X, radius, optimum, budget)
+        return {"ended": self._adapter.solve(label, judge), **judge.verdict()}
+
+    def optimum(self, n: int, d: int, radius: float) -> dict[str, Any]:
+        """The first seed whose sample has its optimum well within the radius, and the loss there.
+
+        Three samples in ten have theirs outside at d = 1, and then nobody can get in.
+        """
+        import elubench as eb
+
+        for seed in range(_MOST_SEEDS):
+            X = eb.gaussian(n, d, seed)
+            fit = eb.fit(X, algorithm=eb.NewtonAnderson(precision=1e-13 * n), starts=3)
+            found = Mixture.symmetric(fit.location, fit.scale[0])
+            if found.half_distance <= 0.8 * radius:
+                loss = mean_loss(X, found)
+                return {"seed": seed, "half_distance": found.half_distance, "loss": loss}
+        raise RuntimeError(f"none of {_MOST_SEEDS} samples has its optimum within the radius")
+
+    def _clock(self, count: int) -> float:
+        begun = time.perf_counter()
+        result = self._adapter.iterate(count)
+        took = time.perf_counter() - begun
+        if result is not None and not all(np.isfinite(part).all() for part in result):
+            raise RuntimeError(f"not finite after {count} iterations")
+        return took
+
+
+def serve(make: Callable[[], Adapter], requests: Iterable[str], answers: TextIO) -> None:
+    """Answer requests to their end; the first answer says whether the peer is there at all."""
+
+    def say(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    try:
+        session = Session(make)
+        say({"ok": session.version()})
+    except ModuleNotFoundError as error:
+        absent = (error.name or "").partition(".")[0]
+        say({"missing": absent} if absent in make().modules else {"error": _said(error)})
+        return
+    except Exception as error:
+        say({"error": _said(error)})
+        return
+    for line in requests:
+        request = json.loads(line)
+        try:
+            say({"ok": getattr(session, request.pop("do"))(**request)})
+        except Exception as error:
+            say({"error": _said(error)})
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+
+
+def main(adapter: str) -> None:
+    """Serve ``module:class`` over the standard streams."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints must not get among the answers
+    module, _, name = adapter.partition(":")
+
+    def make() -> Adapter:
+        made: Adapter = getattr(import_module(module), name)()
+        return made
+
+    serve(make, sys.stdin, answers)
