@@ -34,6 +34,7 @@ from elubench.report.style import (
 _STARTS = {"equal": "equal start", "generic": "generic start"}
 _MODELS = {"isotropic": "isotropic", "diagonal": "diagonal model", "general": "general locations"}
 _RESAMPLES = 400
+_MARKERS = "os^Dv"  # of dimensions
 
 
 @styled
@@ -174,7 +175,14 @@ def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figur
     for axes in panels[2:]:
         axes.set_xlabel("sample size n")
     handles: list[Any] = [
-        Line2D([], [], color=shade(k, len(dimensions)), marker="o", ls="", label=f"d = {d}")
+        Line2D(
+            [],
+            [],
+            color=shade(k, len(dimensions)),
+            marker=_MARKERS[k % len(_MARKERS)],
+            linestyle="",
+            label=f"d = {d}",
+        )
         for k, d in enumerate(dimensions)
     ]
     legend_below(figure, [*handles, Line2D([], [], label="theory", **THEORY)])
@@ -191,7 +199,7 @@ def _slopes(axes: Axes, table: pd.DataFrame, value: float, place: tuple[int, int
         middle,
         table["slope"],
         yerr=np.stack([table["slope"] - table["low"], table["high"] - table["slope"]]),
-        fmt="o",
+        fmt=_MARKERS[place[0] % len(_MARKERS)],
         color=colour,
         elinewidth=1.0,
         markersize=4.0,

@@ -103,9 +103,9 @@ def draw_paths(axes: Axes, paths: pd.DataFrame, kept: pd.DataFrame) -> None:
         (1.0, radius),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
-        xytext=(0.0, 2.0),
+        xytext=(0.0, -2.0),
         ha="right",
-        va="bottom",
+        va="top",
         color=QUIET,
         fontsize=8.5,
     )

@@ -52,13 +52,13 @@ def passes(rows: pd.DataFrame) -> RivalTable:
             text = f"{median:,.0f}" if median == round(median) else f"{median:,.1f}"
         else:
             text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
-        return f"{text} ({lost:.0%} censored)" if lost else text
+        return f"{text} ({lost:.0%})" if lost else text
 
     return RivalTable(
         f"Passes to the radius at d = {d}",
         sentence(
-            f"Median passes over the data to the radius at d = {d}, by Kaplan-Meier, with the share of "
-            "censored runs where there are any",
+            f"Median passes over the data to the radius at d = {d}, by Kaplan-Meier; in brackets the "
+            "share of censored runs, where there are any",
             about(rows),
         ),
         *_by_size(passes_table(rows), cell),
