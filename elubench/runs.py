@@ -93,7 +93,8 @@ def run(
     start : parameters to start from; by default ``model.default_start(sample)``.
     max_iter : budget of iterations.
     radius : stop at the first iterate whose location error is at most this.
-    tol : stop at the first step of at most this length.
+    tol : stop at the first step of at most this length, in the coordinates in which the algorithm
+        works: natural ones for ``NewtonAnderson`` and those told to, locations for the others.
     validation : None, a share in (0, 1) to hold out, or a sample to validate on.
     truth : parameters that errors are measured from; with ``radius`` the default is location 0.
     true_scale : scale that scale errors are measured from.

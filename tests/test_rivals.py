@@ -286,6 +286,15 @@ class TestNewtonAnderson:
                 model.gap(sample, far.params), abs=0.01 / sample.n
             )
 
+    def test_far_apart_is_not_far_away(self):
+        """Components 1,000 scales apart: u is of the order of a million, and steps grow with it."""
+        rng = np.random.default_rng(0)
+        X = rng.choice([-500.0, 500.0], 300)[:, None] * [1.0, 0.0] + rng.normal(size=(300, 2))
+        run = eb.run(X, "isotropic", eb.NewtonAnderson(), max_iter=200)
+        assert run.status == "converged"
+        assert run.passes <= 60
+        assert run.scale[0] == pytest.approx(1.0, rel=0.2)
+
     def test_units_do_not_matter(self):
         X = np.random.default_rng(6).normal((0.5, 0.0), size=(200, 2))
         for model in MODELS:

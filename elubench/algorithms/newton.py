@@ -38,7 +38,7 @@ from elubench.samples.base import Floats
 _START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
 _PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
 
-_LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit
+_LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or the iterate's norm if larger
 _LEAST_ORDER, _MOST_ORDER = 0.5, 12.0
 _MOST_PROBES = 4.0
 _CAUTION = (
@@ -160,11 +160,11 @@ def _update(
         predicted += 0.5 * slope * slope / curvature
         for j in range(p):
             newton[j] -= slope / curvature * vectors[j, i]
-    length = norm(newton)
-    if length > _LONGEST:
+    length, longest = norm(newton), max(_LONGEST, norm(iterate))
+    if length > longest:
         for j in range(p):
-            newton[j] *= _LONGEST / length
-        length = _LONGEST
+            newton[j] *= longest / length
+        length = longest
 
     if predicted < _CAUTION * target:
         value = values[lowest, lowest]
