@@ -55,5 +55,5 @@ class Suite:
 
     timeout = by_profile(120, 600, 3600)  # seconds for one combination of parameters
     rounds = by_profile(1, 2, 2)  # processes that samples are taken from
-    repeat = by_profile((3, 300, 0.3), (5, 500, 1.5), (5, 500, 5.0))  # at least, at most, seconds
+    repeat = by_profile((3, 300, 0.2), (5, 500, 1.5), (5, 500, 5.0))  # at least, at most, seconds
     warmup_time = 0.05
