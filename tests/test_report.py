@@ -415,7 +415,7 @@ class TestPage:
             ("n^(-1/8)", "n<sup>−1/8</sup>"),  # noqa: RUF001
             ("10^6, d^0.72.", "10<sup>6</sup>, d<sup>0.72</sup>."),
             ("theta_1^2", "theta<sub>1</sub><sup>2</sup>"),
-            ("1e09 and 2.5e-7", "10<sup>9</sup> and 2.5·10<sup>−7</sup>"),  # noqa: RUF001
+            ("1e09 and 2.5e-7.", "10<sup>9</sup> and 2.5·10<sup>−7</sup>."),  # noqa: RUF001
             ("d >= 2", "d\u00a0≥\u00a02"),
             ("a^(<b>) & 'x'", "a^(&lt;b&gt;) &amp; &#39;x&#39;"),
             ("v1.2e3 0x1e5", "v1.2e3 0x1e5"),

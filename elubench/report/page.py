@@ -246,7 +246,7 @@ def _typeset(text: str) -> str:
 
 
 _POWER = re.compile(r"\^(?:\(([\w.+/*-]+)\)|(-?(?:\d+(?:\.\d+)?|[a-z]+)))")
-_SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+−-]?)0*(\d+)(?![\w.])")  # noqa: RUF001
+_SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+−-]?)0*(\d+)(?!\w|\.\d)")  # noqa: RUF001
 
 
 def _maths(text: str) -> Markup:
