@@ -166,7 +166,7 @@ def _(evidence: Evidence) -> Measured:
                     fit.low,
                     fit.high,
                     1.0,
-                    around(1.0, ERRORS),
+                    (0.7, 1.3),
                 )
             )
     for dimension in (1, [2, 3, 4]):
