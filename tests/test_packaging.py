@@ -178,7 +178,7 @@ class TestMakefile:
     def test_environment_is_made_once(self, make):
         first = make("verify")
         assert (first.returncode, first.made, first.installed) == (0, True, True)
-        assert first.notes[-1] == "-m elubench info"
+        assert first.notes[-1] == "-m elubench verify --level quick --out build/verification"
         second = make("verify")
         assert (second.returncode, second.made, second.installed) == (0, False, False)
 

@@ -62,7 +62,7 @@ def _diagonal(evidence: Evidence, start: str) -> Measured:
         (exponent_of(rows, "location_error", -0.25, statistic=0.9),),
         settings_of(rows),
         (censored(rows),),
-        ("breaks",),
+        ("breaks", "figure-3"),
     )
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 from elubench import rates
 from elubench.claims.base import (
     ELU_ISOTROPIC,
-    ERRORS,
     EXACT,
     LEVEL,
     Measured,
@@ -145,7 +144,7 @@ def _(evidence: Evidence) -> Measured:
     "theorem",
     "An iteration costs O(nd), and ELU needs O(log(n/d)) of them.",
     "Exponent of n in the seconds an iteration (lower quartile over rounds: disturbances only "
-    "add). Agrees: within a fifth of 1, and the number of "
+    "add). Agrees: between 0.7 and 1.3, and the number of "
     "iterations grows like log n at d = 1 and at d >= 2, as measured above.",
 )
 def _(evidence: Evidence) -> Measured:
