@@ -175,7 +175,7 @@ class Arrays(_ToRadius):
         grid(10_000, 100_000, regular=(1_000_000,), large=(10_000_000,)),
         grid(1, 4, regular=(16,), large=(64,)),
     )
-    cases, skip_params = split(params, most=200_000_000)  # 1.6 GB
+    cases, skip_params = split(params, most=100_000_000)  # 0.8 GB
 
     def setup_cache(self):
         return {case: measure("array", *case) for case in self.cases}
