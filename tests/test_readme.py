@@ -38,3 +38,18 @@ def test_the_tree_is_the_tree():
     block = TEXT.split("```\nelubench/\n")[1].split("```")[0]
     for name in re.findall(r"\b[a-z_]+\.py\b|\b[a-z]+/", block):
         assert (ROOT / "elubench" / name).exists() or (ROOT / name).exists(), name
+
+
+def test_verdicts_are_those_expected():
+    from elubench.claims import claims
+    from elubench.verification import expectations
+
+    expected = {one.title: expectations()[one.key] for one in claims()}
+    shown = dict(
+        re.findall(r"^\| ([^|]+) \| \**([a-z ]+?)\** \| [^|]+ \| [^|]* \|$", TEXT, re.MULTILINE)
+    )
+    shown.pop("claim", None)
+    assert len(shown) >= 10
+    assert {title: expected[title] for title in shown} == shown
+    counts = [list(expected.values()).count(verdict) for verdict in ("supported", "contradicted")]
+    assert f"{counts[0]} of {sum(counts)} claims supported, {counts[1]}\ncontradicted" in TEXT

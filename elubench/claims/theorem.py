@@ -40,12 +40,13 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
         f"The sample's own optimum is exactly 0 on {share['share'].mean():.0%} of the samples; "
         "they are part of every mean."
     ]
-    conditions = step_size_conditions(0.01, 0.8, 0.8, dimension)
+    norm = float(rows["start_norm"].iloc[0])
+    conditions = step_size_conditions(0.01, 0.8, norm, dimension)
     if not conditions.growth_ok:
         remarks.append(
             "The theorem's first condition on eta and beta asks for at least 1 and is "
             f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
-            "a start at 0.8: the rate holds without it."
+            f"a start at {norm:g}: the rate holds without it."
         )
     return Measured(
         (

@@ -1,0 +1,60 @@
+"""The table of the README: claims, verdicts and what decides them, from a verification's folder.
+
+elubench verify --out build/verification
+python analysis/readme_table.py build/verification
+"""
+
+import json
+import sys
+from pathlib import Path
+
+KEYS = (
+    "theorem-1a-radii",
+    "theorem-1a-iterations",
+    "theorem-1b-radii",
+    "theorem-1b-iterations",
+    "em-iterations-1",
+    "em-iterations-d",
+    "divergence-and-rescue",
+    "lemma-4a",
+    "diagonal-equal",
+    "diagonal-generic",
+    "diagonal-radius",
+    "general-printed",
+    "general-centred",
+    "rival-newton-anderson",
+)
+
+
+def decisive(measurements: list[dict]) -> dict:
+    for outcome in ("disagrees", "undecided", "agrees"):
+        for one in measurements:
+            if one["outcome"] == outcome:
+                return one
+    raise ValueError("a claim without measurements has no place in the table")
+
+
+def number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def line(claim: dict) -> str:
+    one = decisive(claim["measurements"])
+    interval = f"{number(one['value'])} [{number(one['low'])}, {number(one['high'])}]"
+    theory = "" if one["theory"] is None else number(one["theory"])
+    verdict = claim["verdict"]
+    if verdict == "contradicted":
+        verdict = f"**{verdict}**"
+    cells = (claim["title"], verdict, f"{one['quantity']}: {interval}", theory)
+    return f"| {' | '.join(cells)} |"
+
+
+def table(folder: Path) -> str:
+    found = json.loads((folder / "claims.json").read_text("utf-8"))
+    claims = {one["key"]: one for one in found["claims"]}
+    head = ["| claim | verdict | measured | theory |", "|---|---|---|---|"]
+    return "\n".join([*head, *(line(claims[key]) for key in KEYS)])
+
+
+if __name__ == "__main__":
+    print(table(Path(sys.argv[1])))
