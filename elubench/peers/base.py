@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Distance of the locations from their middle where all of them start.
 START_NORM = 0.8
+#: How a fit ended that could have gone on.
+BUDGET = "budget"
 #: How far above the optimum the mean loss may be at the answer.
 TOLERANCE = 1e-9
 
@@ -89,7 +91,7 @@ class Adapter:
     def solve(self, label: str, judge: Judge) -> str:
         """Fit from the start until ``judge.look`` says that it is enough, or to its own end.
 
-        Returned is how it ended.
+        Returned is how it ended: ``BUDGET`` where it was not by itself.
         """
         raise NotImplementedError
 
@@ -145,7 +147,6 @@ class Judge:
             "iterations": self.iterations,
             "half_distance": self.half_distance,
             "excess": self.excess,
-            "over_budget": self.seconds > self.budget,
         }
 
 

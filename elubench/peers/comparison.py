@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from elubench.peers.adapters import ELUBENCH, LIMITS
-from elubench.peers.base import TOLERANCE, Floats, Peer
+from elubench.peers.base import BUDGET, Floats, Peer
 from elubench.peers.plans import Cell, Plan, expected, expected_turns
 from elubench.peers.processes import Failed
-from elubench.peers.rounds import Attempts, Crew, Turns, attempt, take_turns
+from elubench.peers.rounds import ATTEMPTS, Attempts, Crew, Turns, attempt, take_turns
 
 #: The file of results in a folder.
 FILE = "peers.csv"
@@ -141,7 +141,7 @@ def _measured(crew: Crew, what: Plan, cell: Cell, pace: _Pace) -> list[Row]:
         return [_row(crew, cell, ELUBENCH, "radius", status="crashed", message=str(error))]
     rows = [
         *iteration_rows(crew, cell, turns),
-        *answer_rows(crew, cell, attempts, goal, what.budget),
+        *answer_rows(crew, cell, attempts, goal),
     ]
     if stopped:
         raise _Interrupted(rows)
@@ -192,9 +192,8 @@ def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
         times[one.peer][: len(one.times)] = one.times
     none: Floats = np.full(rounds, np.nan)
     own = times.get(ELUBENCH, none)
-    limit = none
-    if all(peer in times for peer in LIMITS):
-        limit = np.maximum(*(times[peer] for peer in LIMITS))
+    both = [times[peer] for peer in LIMITS if peer in times]
+    limit = np.max(both, axis=0) if len(both) == len(LIMITS) else none
     rows = []
     for one in turns:
         mine = times[one.peer]
@@ -216,9 +215,7 @@ def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
     return rows
 
 
-def answer_rows(
-    crew: Crew, cell: Cell, attempts: list[Attempts], goal: Row, budget: float
-) -> list[Row]:
+def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], goal: Row) -> list[Row]:
     """Rows of the time to the radius and to the loss. The first of elubench's that is there is 1."""
     rows = []
     for target in ("radius", "loss"):
@@ -232,14 +229,14 @@ def answer_rows(
                 own = times[place]
                 break
         for place, one in enumerate(attempts):
-            values = _answer(one, target, times[place], own, goal, budget)
+            values = _answer(one, target, times[place], own)
             if values:
                 values |= {"label": one.label, "seed": goal["seed"]}
                 rows.append(_row(crew, cell, one.peer, target, **values))
     return rows
 
 
-def _answer(one: Attempts, target: str, mine: Floats, own: Floats, goal: Row, budget: float) -> Row:
+def _answer(one: Attempts, target: str, mine: Floats, own: Floats) -> Row:
     if one.failure:
         return {"status": "crashed", "message": one.failure, "rounds": len(mine)}
     if not one.verdicts:
@@ -258,24 +255,23 @@ def _answer(one: Attempts, target: str, mine: Floats, own: Floats, goal: Row, bu
         }
     last = one.verdicts[-1]
     if target == "radius":
-        where = f"{last['half_distance']:.3g} away, radius {goal['radius']:.3g}"
+        where = f"{last['half_distance']:.3g} away"
     else:
-        where = f"{last['excess']:.2g} above, not {TOLERANCE:.0e}"
-    if last["over_budget"] or last["ended"] == "max_iter":
-        spent = max(last["seconds"], budget)
+        where = f"{last['excess']:.2g} above"
+    if last["ended"] == BUDGET:
         return {
             "status": "budget",
             "rounds": len(mine),
             "iterations": last["iterations"],
-            "seconds": spent,
-            "ratio": spent / usual,
+            "seconds": last["seconds"],
+            "ratio": last["seconds"] / usual,
             "message": where,
         }
     return {
         "status": "stopped",
         "rounds": len(mine),
         "iterations": last["iterations"],
-        "message": f"{last['ended']}: {where}",
+        "message": f"{where}, {last['ended']}",
     }
 
 
@@ -303,7 +299,8 @@ class _Pace:
             turns = expected_turns(self._what, self._cell, peer)
             self._within += turns / (1 + self._what.rounds)
         else:
-            self._within += 1.0
+            ways = sum(len(peer.solvers) for peer in self._cell.peers)
+            self._within += expected(self._what, self._cell) / (1 + ATTEMPTS * ways)
         self._peer = peer
         self.show()
 

@@ -10,6 +10,8 @@ from elubench.peers.adapters import ELUBENCH, LIMITS, PEERS
 from elubench.peers.base import Peer
 
 PARTS = ("iteration", "answer")
+#: Iterations in the calls of a single turn, and in those that come before it.
+CALLS = 5.5
 _ALWAYS = (ELUBENCH, *LIMITS)
 _LEAST_ROWS = 1000
 _MOST_COORDINATES = {"iteration": 1024, "answer": 16}
@@ -42,9 +44,9 @@ class Plan:
     """
 
     cells: tuple[Cell, ...]
-    rounds: int = 7
+    rounds: int = 5
     at_least: float = 0.05
-    patience: float = 30.0
+    patience: float = 20.0
     budget: float = 60.0
 
 
@@ -108,13 +110,16 @@ def _chosen(peers: Sequence[Peer], wanted: set[str]) -> tuple[Peer, ...]:
 def expected(what: Plan, cell: Cell) -> float:
     """Seconds that a cell takes, roughly, for the estimate of what is left."""
     if cell.part == "answer":
-        return 5.0 * sum(len(peer.solvers) for peer in cell.peers) + 0.7 * what.budget
+        return 2.0 * sum(len(peer.solvers) for peer in cell.peers) + min(what.budget, 4e-4 * cell.n)
     return sum(expected_turns(what, cell, peer) for peer in cell.peers)
 
 
 def expected_turns(what: Plan, cell: Cell, peer: Peer) -> float:
     """The same of one peer."""
     own, each = peer.nanoseconds
-    turn = max(5.0 * cell.n * (own + each * cell.d) * 1e-9, 2.0 * what.at_least)
+    iteration = 1e-9 * cell.n * (own + each * cell.d)
+    if CALLS * iteration > 2.0 * what.patience:
+        return 0.0
+    turn = max(4.0 * iteration, 2.0 * what.at_least)
     drawing = 2e-8 * cell.n * cell.d
     return drawing + turn + min(what.rounds * turn, max(what.patience, turn))

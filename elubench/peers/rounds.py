@@ -21,7 +21,7 @@ import numpy as np
 
 from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import Peer
-from elubench.peers.plans import Cell, Plan
+from elubench.peers.plans import CALLS, Cell, Plan
 from elubench.peers.processes import Failed, Missing, Worker, free_memory
 from elubench.theory import radius
 
@@ -29,8 +29,7 @@ _REST = 0.02  # seconds after which threads that spin, BLAS's for one, have gone
 _LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
 _COPIES = 3.0  # of the data, in a peer's process
 _GRACE = 60.0  # seconds beyond its time after which a peer is taken for dead
-_CALLS = 5.5  # iterations in the calls of a single turn, with those that come before it
-_ATTEMPTS = 5
+ATTEMPTS = 5
 _QUICK = 3.0  # seconds of an attempt that is made again
 
 
@@ -108,7 +107,7 @@ def take_turns(
     sample = {"n": cell.n, "d": cell.d, "seed": 0}
     for peer in present:
         one = Turns(peer)
-        foreseen = _CALLS * crew.foreseen(peer, cell.n, cell.d)
+        foreseen = CALLS * crew.foreseen(peer, cell.n, cell.d)
         if foreseen > 2.0 * what.patience:
             one.skipped = f"would take {foreseen:.0f} s for a single turn"
             turns.append(one)
@@ -179,7 +178,7 @@ def attempt(
         for label in peer.solvers
     ]
     took = dict.fromkeys(range(len(attempts)), 0.0)
-    for number in range(_ATTEMPTS):
+    for number in range(ATTEMPTS):
         for place, one in enumerate(attempts):
             if one.failure or one.peer in crew.missing or (number and took[place] > _QUICK):
                 continue

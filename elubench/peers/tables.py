@@ -102,13 +102,13 @@ def _answer(title: str, rows: Records) -> str:
             lines.append(_way(name, model, time, made, ratio(row["ratio"]), _between(row)))
         elif row["status"] == "budget":
             time, made = f"> {seconds(row['seconds'])}", f"{row['iterations']:,.0f}"
-            off = message.partition(",")[0]
-            lines.append(_way(name, model, time, made, f"> {ratio(row['ratio'])}", off))
+            lines.append(_way(name, model, time, made, f"> {ratio(row['ratio'])}", message))
+        elif row["status"] == "stopped":
+            where, _, ended = message.partition(", ")
+            after = f"after {row['iterations']:,.0f} iteration{'s' * (row['iterations'] != 1)}"
+            lines += _told(f"{name:<24}{model:<8}", f"stopped {where} {after} ({ended})")
         else:
-            after = ""
-            if row["status"] == "stopped":
-                after = f", after {row['iterations']:,.0f} iterations"
-            lines += _told(f"{name:<24}{model:<8}", f"{row['status']}: {message}{after}")
+            lines += _told(f"{name:<24}{model:<8}", f"{row['status']}: {message}")
     return "\n".join(lines)
 
 

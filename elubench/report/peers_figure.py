@@ -80,6 +80,8 @@ def save_peers_figure(rows: pd.DataFrame, path: Any) -> None:
 def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
+    low, high = float(rows["n"].min()), float(rows["n"].max())
+    axes.set_xlim(0.5 * low, 2.0 * high)
     limits = rows[rows["peer"].isin([peer.name for peer in LIMITS])]
     if len(limits):
         larger = limits.groupby("n")["seconds"].max()
@@ -91,14 +93,14 @@ def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
     for name, some in rows[~rows.index.isin(limits.index)].groupby("peer", sort=False):
         kind = _LOOKS.get(str(name), _OTHER)
         n = some["n"].to_numpy(dtype=float)
-        y, low, high = (
+        y, under, over = (
             1e9 * some[column].to_numpy(dtype=float) / n
             for column in ("seconds", "seconds_low", "seconds_high")
         )
         axes.errorbar(
             n,
             y,
-            yerr=[y - low, high - y],
+            yerr=[y - under, over - y],
             color=kind.colour,
             marker=kind.marker,
             linestyle=kind.dash,
@@ -108,8 +110,6 @@ def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
         )
     axes.set_title(f"d = {d}")
     axes.set_xlabel("n")
-    low, high = float(rows["n"].min()), float(rows["n"].max())
-    axes.set_xlim(0.5 * low, 2.0 * high)
     if low == high:
         axes.xaxis.set_major_locator(FixedLocator([low]))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.size(x)))
