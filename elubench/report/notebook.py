@@ -1,0 +1,167 @@
+"""What a notebook shows: figures and tables with captions, verdicts, and sentences made from numbers.
+
+Each function returns an object that Jupyter shows as HTML when it ends a cell. Text is written plainly,
+as everywhere here, and set as in print: n^(-1/8), theta_1, 2e-10, >=.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from elubench.report.page import _SIGNS, _maths, _typeset
+from elubench.report.style import as_png
+from elubench.report.summary import number, region, with_interval
+from elubench.verdicts import Finding, Measurement
+
+#: A folder to which :func:`shown` writes the figures that have the name of a thumbnail.
+THUMBNAILS = "ELUBENCH_THUMBNAILS"
+_PIXELS = 360  # of a thumbnail's width
+_COLOURS = 64  # of a thumbnail
+_CAPTION = (
+    "color:#555;font-size:.9em;line-height:1.4;max-width:46rem;margin:.3em 0 1.2em;text-align:left"
+)
+_CELL = "text-align:left;vertical-align:top;padding:.25em .8em .25em 0"
+_NUMBER = "text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap"
+
+
+def _set(text: str) -> Markup:
+    """Text as in print, with a minus sign before numbers."""
+    return Markup(re.sub(r"(?<![\w.,)\]-])-(?=\d)", "−", str(_maths(text))))  # noqa: RUF001
+
+
+class Html:
+    """What Jupyter shows; as text it is without markup."""
+
+    def __init__(self, html: str, text: str):
+        self.html = html
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def shown(figure: Figure | None, caption: str, thumbnail: str = "") -> Html:
+    """A figure above its caption. Without a figure, it says that the results have no rows for it.
+
+    ``thumbnail`` names the small picture that is written where the environment variable
+    ``ELUBENCH_THUMBNAILS`` names a folder.
+    """
+    if figure is None:
+        return said("The results at hand have no runs for this figure.")
+    made = as_png(figure)
+    folder = os.environ.get(THUMBNAILS)
+    if folder and thumbnail:
+        _write_thumbnail(made, Path(folder) / f"{thumbnail}.png")
+    wide = round(96.0 * float(figure.get_size_inches()[0]))
+    source = base64.b64encode(made).decode("ascii")
+    return Html(
+        f'<figure style="margin:0"><img width="{wide}" alt="{escape(caption)}" '
+        f'src="data:image/png;base64,{source}">'
+        f'<figcaption style="{_CAPTION}">{_set(caption)}</figcaption></figure>',
+        f"[figure] {caption}",
+    )
+
+
+def _write_thumbnail(png: bytes, path: Path) -> None:
+    """Small, in few colours; two files of the same figure are the same."""
+    from PIL import Image  # comes with matplotlib
+
+    with Image.open(io.BytesIO(png)) as image:
+        high = round(image.height * _PIXELS / image.width)
+        small = image.convert("RGB").resize((_PIXELS, high), Image.Resampling.LANCZOS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    small.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def tabled(table: pd.DataFrame, caption: str = "") -> Html:
+    """A small table under its caption, without its index; numbers in four digits, none as a dash."""
+    texts = [[_text(value) for value in row] for row in table.itertuples(index=False)]
+    right = [pd.api.types.is_numeric_dtype(table[name]) for name in table.columns]
+    return Html(
+        _table(map(str, table.columns), texts, right, caption),
+        "\n".join([caption, table.to_string(index=False)]).strip(),
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float | np.floating):
+        return _typeset(number(float(value))) if not np.isnan(value) else "–"  # noqa: RUF001
+    return "–" if value is None else str(value)  # noqa: RUF001
+
+
+def _table(
+    heads: Iterable[str], rows: Iterable[Iterable[str]], right: Iterable[bool], caption: str
+) -> str:
+    styles = [_NUMBER if number else _CELL for number in right]
+    head = "".join(
+        f'<th style="{style}">{_set(name)}</th>'
+        for name, style in zip(heads, styles, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{style}">{cell if isinstance(cell, Markup) else _set(cell)}</td>'
+            for cell, style in zip(row, styles, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    title = f'<caption style="{_CAPTION}">{_set(caption)}</caption>' if caption else ""
+    return (
+        f'<table style="margin:0 0 1.2em">{title}<thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def said(*sentences: str) -> Html:
+    """A conclusion: sentences that were made from numbers, each a point of a list if several."""
+    told = [sentence for sentence in sentences if sentence]
+    if len(told) == 1:
+        return Html(f"<p>{_set(told[0])}</p>", told[0])
+    items = "".join(f"<li>{_set(sentence)}</li>" for sentence in told)
+    return Html(f"<ul>{items}</ul>", "\n".join(f"- {sentence}" for sentence in told))
+
+
+def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
+    """The findings with these keys, or all: claim, verdict, and the measurement that decides."""
+    by_key: Mapping[str, Finding] = {one.claim.key: one for one in findings}
+    rows, lines = [], []
+    for key in keys or by_key:
+        finding = by_key[key]
+        one = finding.decisive
+        measured = quantity = stated = agrees = "–"  # noqa: RUF001
+        if one is not None:
+            quantity, measured = one.quantity, " ".join(with_interval(one)).strip()
+            stated, agrees = number(one.theory), region(one.accepted)
+        verdict = Markup("{}&nbsp;<strong>{}</strong>").format(
+            _SIGNS[finding.verdict], finding.verdict
+        )
+        told = [_typeset(text) for text in (measured, stated, agrees)]
+        rows.append([finding.claim.title, verdict, quantity, *told, finding.claim.place])
+        lines.append(f"{finding.verdict}: {finding.claim.title} ({quantity}: {measured})")
+    heads = ("claim", "verdict", "what decides", "measured", "theory", "agrees if", "in the paper")
+    return Html(_table(heads, rows, [False] * len(heads), ""), "\n".join(lines))
+
+
+def estimate(value: float, low: float, high: float) -> str:
+    """A value with its interval, rounded where the interval ends: "-0.124 [-0.131, -0.117]"."""
+    one = Measurement("", float(value), float(low), float(high), np.nan, (-np.inf, np.inf))
+    return _typeset(" ".join(with_interval(one)).strip())
