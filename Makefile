@@ -76,9 +76,7 @@ bench-check: $(READY) ## run every benchmark once at its smallest parameters
 
 .PHONY: notebooks
 notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/notebooks/
-	@ls analysis/*.ipynb >/dev/null 2>&1 || \
-		{ echo "make notebooks: there is no notebook in analysis/" >&2; exit 2; }
-	$(PY) -m nbconvert --execute --to html --output-dir build/notebooks analysis/*.ipynb
+	$(PY) .ci/notebooks.py $(ARGS)
 
 # The environment. A killed set-up leaves no `ready` behind, so the next one starts from nothing; a
 # complete environment that is out of date is brought up to date in place.

@@ -1,0 +1,146 @@
+"""Run the notebooks in analysis/ and write them to build/notebooks/ as HTML: ``make notebooks``.
+
+    python .ci/notebooks.py                 all of them
+    python .ci/notebooks.py 02 05           those whose names begin so
+    python .ci/notebooks.py --thumbnails    and write the pictures of analysis/README.md again
+    python .ci/notebooks.py --clean         run nothing: remove outputs before a commit
+
+Results come from the folder that ELUBENCH_RESULTS names, by default build/verification, where those of
+the level quick are made if there are none. An error, a warning or anything else on stderr fails.
+"""
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "analysis"
+OUT = ROOT / "build" / "notebooks"
+RESULTS = ROOT / "build" / "verification"
+#: These measure time: they run after the others, one by one, with all threads.
+ALONE = ("06_wall_clock",)
+SECONDS = 900  # for one cell, on the slowest machine
+_STRICT = """
+import warnings
+warnings.simplefilter("error")
+warnings.filterwarnings("ignore", module="ipykernel")  # of its own making
+"""
+
+
+def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
+    """Execute a notebook and write its HTML: seconds, and what is wrong with it."""
+    os.environ.update(environment)  # before Jupyter reads it
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+    from nbconvert import HTMLExporter
+
+    begun = time.perf_counter()
+    notebook = nbformat.read(path, as_version=4)
+    shown = notebook.cells
+    notebook.cells = [nbformat.v4.new_code_cell(_STRICT), *shown]
+    # Files for sockets: kernels that start side by side may choose the same port.
+    sockets = Path(environment["JUPYTER_RUNTIME_DIR"]) / path.stem
+    client = NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(sockets)),
+        timeout=SECONDS,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    wrong = []
+    try:
+        client.execute(cleanup_kc=True)
+    except CellExecutionError as error:
+        wrong.append(str(error).strip())
+    notebook.cells = shown
+    for place, cell in enumerate(shown):
+        for output in cell.get("outputs", ()):
+            if output.output_type == "stream" and output.name == "stderr":
+                wrong.append(f"cell {place} wrote to stderr:\n{output.text.strip()}")
+    html, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": path.stem}})
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / f"{path.stem}.html").write_text(html, encoding="utf-8")
+    return time.perf_counter() - begun, wrong
+
+
+def run_all(paths: list[Path], environment: dict[str, str], workers: int) -> bool:
+    """Run notebooks side by side and say how each went; whether all went well."""
+    fine = True
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        started = {pool.submit(run, path, environment): path for path in paths}
+        for ended in as_completed(started):
+            name = started[ended].stem
+            seconds, wrong = ended.result()
+            print(f"{name}: {seconds:.0f} s{', FAILED' if wrong else ''}", flush=True)
+            for what in wrong:
+                print(f"{name}: {what}", file=sys.stderr, flush=True)
+            fine = fine and not wrong
+    return fine
+
+
+def clean(path: Path) -> None:
+    """Remove what a run leaves in a notebook: outputs, counts, and the machine's metadata."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in notebook.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(notebook, path)
+
+
+def main() -> int:
+    """Do what the command line asks for; the exit status."""
+    parser = argparse.ArgumentParser(prog="notebooks.py", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="how a notebook's name begins")
+    parser.add_argument("--thumbnails", action="store_true", help="write thumbnails again")
+    parser.add_argument("--clean", action="store_true", help="remove outputs, run nothing")
+    options = parser.parse_args()
+    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
+    if options.names:
+        paths = [path for path in paths if path.name.startswith(tuple(options.names))]
+    if not paths:
+        print("notebooks.py: there is no such notebook in analysis/", file=sys.stderr)
+        return 2
+    if options.clean:
+        for path in paths:
+            clean(path)
+        return 0
+
+    os.environ.setdefault(
+        "ELUBENCH_CACHE_DIR", str(ROOT / "build" / "kernel-cache")
+    )  # the tests' own
+    from elubench import evidence
+
+    results = Path(os.environ.get("ELUBENCH_RESULTS", RESULTS)).resolve()
+    evidence.at_hand(results, say=lambda line: print(f"results: {line}", flush=True))
+    with tempfile.TemporaryDirectory() as own:
+        environment = {
+            "ELUBENCH_RESULTS": str(results),
+            "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not the user's
+            "JUPYTER_CONFIG_DIR": own,
+            "JUPYTER_RUNTIME_DIR": own,
+            "IPYTHONDIR": own,
+        }
+        if options.thumbnails:
+            environment["ELUBENCH_THUMBNAILS"] = str(NOTEBOOKS / "thumbnails")
+        together = [path for path in paths if path.stem not in ALONE]
+        alone = [path for path in paths if path.stem in ALONE]
+        workers = max(1, min(len(together), os.cpu_count() or 1))
+        threads = {} if workers == 1 else {"NUMBA_NUM_THREADS": "1"}
+        fine = not together or run_all(together, environment | threads, workers)
+        return 0 if (not alone or run_all(alone, environment, 1)) and fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
