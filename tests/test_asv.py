@@ -1,5 +1,6 @@
 """asv's configuration, what it makes of a slow-down, and its results as a table."""
 
+import importlib.util
 import json
 import math
 import os
@@ -288,17 +289,15 @@ class Sometimes(Suite):
 """
 
 
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    """A repository whose second commit is slower, and what ``asv continuous`` says about it."""
+def tiny_repository(folder, suite, commits):
+    """A repository of a tiny package, its benchmarks beside ours for profiles, and a way to run."""
     pytest.importorskip("asv")
     if shutil.which("git") is None:
         pytest.skip("needs git")
-    folder = tmp_path_factory.mktemp("planted")
     (folder / "checkout_environment.py").write_text(CHECKOUT)
     (folder / "benchmarks").mkdir()
     (folder / "benchmarks" / "__init__.py").touch()
-    (folder / "benchmarks" / "suite.py").write_text(SUITE)
+    (folder / "benchmarks" / "suite.py").write_text(suite)
     shutil.copy(profiles.__file__, folder / "benchmarks")
     config = {
         "version": 1,
@@ -327,10 +326,21 @@ def planted(tmp_path_factory):
         return done.stdout
 
     run("git", "init", "--quiet", "--initial-branch=main")
-    for facts in ({"seconds": 0.001, "iterations": 10}, {"seconds": 0.05, "iterations": 40}):
+    for facts in commits:
         (folder / "tiny.py").write_text(TINY.format(**facts))
         run("git", "add", "tiny.py")
         run("git", "commit", "--quiet", "--message", "tiny")
+    return run
+
+
+FORMER, LATTER = {"seconds": 0.001, "iterations": 10}, {"seconds": 0.05, "iterations": 40}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """A repository whose second commit is slower, and what ``asv continuous`` says about it."""
+    folder = tmp_path_factory.mktemp("planted")
+    run = tiny_repository(folder, SUITE, [FORMER, LATTER])
     asv = (sys.executable, "-m", "asv")
     run(*asv, "machine", "--yes", "--machine", "desk")
     said = run(*asv, "continuous", "--factor", "3", "HEAD~1", "HEAD", status=1)
@@ -379,3 +389,35 @@ class TestPlantedSlowDown:
         asv("publish")
         assert (folder / "html" / "index.html").exists()
         assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+class TestEveryBenchmarkOnce:
+    """What `make bench-check` finds."""
+
+    @pytest.fixture
+    def check(self, monkeypatch):
+        pytest.importorskip("asv")
+        path = ROOT / ".ci" / "bench.py"
+        spec = importlib.util.spec_from_file_location("ci_bench", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+        def run(folder, suite):
+            tiny_repository(folder, suite, [FORMER])
+            monkeypatch.setattr(module, "ROOT", folder)
+            monkeypatch.setenv("ASV_PYTHONPATH", str(folder))
+            monkeypatch.delenv("PYTHONPATH", raising=False)
+            return module.main()
+
+        return run
+
+    def test_one_that_skips_itself_is_not_enough(self, check, tmp_path, capfd):
+        assert check(tmp_path, SUITE) == 1
+        said = capfd.readouterr()
+        assert "suite.Sometimes.track_other: skipped at its smallest parameters" in said.err
+        assert "4 of 5 benchmarks gave a number" in said.out
+
+    def test_one_that_raises_fails(self, check, tmp_path, capfd):
+        assert check(tmp_path, SUITE.replace("tiny.work()", "tiny.play()")) == 2
+        assert "has no attribute 'play'" in capfd.readouterr().out

@@ -204,6 +204,7 @@ class TestTable:
     def test_seconds(self, value, text):
         assert limits.seconds(value) == text
 
+    @pytest.mark.slow_without_jit
     def test_lines_fit(self, monkeypatch, capsys):
         """Every line with the longest numbers that it can have."""
         monkeypatch.setattr(
