@@ -55,14 +55,14 @@ bench: $(READY) ## run the benchmarks in this environment, saved under the curre
 	@test -f asv.conf.json || { echo "make bench: there is no asv.conf.json" >&2; exit 2; }
 	@git diff --quiet HEAD -- elubench benchmarks || \
 		echo "make bench: elubench/ or benchmarks/ differ from the commit they are saved under" >&2
-	$(PY) -m asv machine --yes
+	@$(PY) -m asv machine --yes >/dev/null
 	$(PY) -m asv run --python=same --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 
 BASE ?= HEAD~1
 
 .PHONY: bench-compare
 bench-compare: $(READY) ## run them for BASE (the commit before) and HEAD in turns, and compare
-	$(PY) -m asv machine --yes
+	@$(PY) -m asv machine --yes >/dev/null
 	$(PY) -m asv continuous --attribute rounds=2 $(ARGS) $(BASE) HEAD
 
 .PHONY: bench-site
