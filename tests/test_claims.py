@@ -85,7 +85,7 @@ def test_planted_falsehoods_are_found(usual, key, changes, found):
         ("lemma-4b", {"exponent along the axis": 4.0}),
         ("linear-convergence", {"ELU, factor": 0.8}),
         ("equal-cost", {"costs": planted.costs(elu=2.0)}),
-        ("total-cost", {"costs": planted.costs(power=1.5)}),
+        ("total-cost", {"costs": planted.costs(power=2.0)}),
         ("practical-procedure", {"practice": planted.practice(separated=0.5)}),
         ("practical-procedure", {"practice": planted.practice(single=0.5)}),
         ("practical-procedure", {"practice": planted.practice(ratio=2.0)}),
