@@ -112,8 +112,7 @@ def _table(
 ) -> str:
     styles = [_NUMBER if number else _CELL for number in right]
     head = "".join(
-        f'<th style="{style}">{_set(name)}</th>'
-        for name, style in zip(heads, styles, strict=True)
+        f'<th style="{style}">{_set(name)}</th>' for name, style in zip(heads, styles, strict=True)
     )
     body = "".join(
         "<tr>"
