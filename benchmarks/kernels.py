@@ -9,7 +9,7 @@ import math
 import numba
 import numpy as np
 
-from benchmarks.profiles import Suite, grid, once
+from benchmarks.profiles import Suite, clock, grid, once
 from elubench.kernels import reduction
 from elubench.kernels.hardware import SHARE, add_up
 from elubench.samples import ArraySample, LatticeSample, gaussian
@@ -86,6 +86,7 @@ class Pass(Suite):
 
     @once
     def setup(self, n, d, threads):
+        self.timer = clock(threads)
         X = drawn(n, d, threads)
         self.sample = ArraySample(X)
         self.u, self.b = direction(d), np.zeros(1)
@@ -119,6 +120,7 @@ class Reading(Suite):
 
     @once
     def setup(self, n, d, threads):
+        self.timer = clock(threads)
         X = drawn(n, d, threads)
         self.flat = ArraySample(X).tiles.data.reshape(-1)
         np.testing.assert_allclose(add_up(self.flat), X.sum(), rtol=0, atol=1e-9 * n * d)
@@ -135,6 +137,7 @@ class LibraryTanh(Suite):
 
     @once
     def setup(self, n, threads):
+        self.timer = clock(threads)
         use_threads(threads)
         X = gaussian(n, 1, seed=1)
         self.sample, self.x = ArraySample(X), X[:, 0].copy()
@@ -230,6 +233,7 @@ class Draws(Suite):
 class Lattice(Suite):
     """Samples whose cost is to grow with the number of nodes, and not with n."""
 
+    timer = clock(threads=1)
     params = (grid(10**6, 10**12, regular=(10**3, 10**15)), grid(1, 2, regular=(4,)))
     param_names = ("n", "d")
 

@@ -3,8 +3,8 @@
 Every run starts at equal coordinates of norm 0.8 and has to come within twice the radius. Its budget is
 ``BUDGET`` passes over the data; one that diverges, stops elsewhere or spends the budget counts with the
 budget, in iterations and in passes, and is censored. ``track_`` values are medians over ``SAMPLES``
-samples, or the censored share of them. ``time_to_radius`` is one run on the first of these samples, one
-thread; where that one is censored, there is no time to the radius and the benchmark is skipped.
+samples, or the censored share of them. ``time_to_radius`` is one run on the first of these samples;
+where that one is censored, there is no time to the radius and the benchmark is skipped.
 
 Algorithms have their defaults for the model, but for gradient descent, whose default step is ELU's
 first. The run on the first sample is checked against NumPy: that the locations are where it says, and
@@ -16,12 +16,13 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.profiles import Suite, by_profile, grid, once
+from benchmarks.profiles import Suite, by_profile, clock, grid, once
 
 BUDGET = {"array": 2_000, "lattice": 200_000}
 CONSTANT = 2.0
 START_NORM = 0.8
 SAMPLES = 5
+MOST_NUMBERS = 100_000_000  # 0.8 GB
 
 MODELS = grid("isotropic", "diagonal", "general")
 ALGORITHMS = grid(
@@ -175,7 +176,7 @@ class Arrays(_ToRadius):
         grid(10_000, 100_000, regular=(1_000_000,), large=(10_000_000,)),
         grid(1, 4, regular=(16,), large=(64,)),
     )
-    cases, skip_params = split(params, most=100_000_000)  # 0.8 GB
+    cases, skip_params = split(params, MOST_NUMBERS)
 
     def setup_cache(self):
         return {case: measure("array", *case) for case in self.cases}
@@ -200,19 +201,16 @@ class Lattices(_ToRadius):
     setup_cache.timeout = by_profile(300, 3600, 36_000)
 
 
-class Clock(Suite):
-    """Seconds of one run on direct draws, with its set-up and its trace."""
+class _Clock(Suite):
+    """One run on direct draws, with its set-up and its trace."""
 
-    params = Arrays.params
-    param_names = Arrays.param_names
-    skip_params = Arrays.skip_params
-    version = Arrays.version
+    param_names = ("model", "algorithm", "n", "d")
+    version = "1"  # to be raised with what is run: asv looks at the code of the methods alone
 
-    @once
-    def setup(self, model, algorithm, n, d):
+    def _prepare(self, threads, model, algorithm, n, d):
         import numba
 
-        numba.set_num_threads(1)
+        numba.set_num_threads(threads or numba.config.NUMBA_NUM_THREADS)
         self.sample = draw("array", n, d, seed=0)
         ended, reached = to_radius(self.sample, model, algorithm, BUDGET["array"])
         if not reached:
@@ -221,3 +219,31 @@ class Clock(Suite):
 
     def time_to_radius(self, model, algorithm, n, d):
         to_radius(self.sample, model, algorithm, BUDGET["array"])
+
+
+class OneThread(_Clock):
+    """Seconds of the thread at work."""
+
+    params = Arrays.params
+    skip_params = Arrays.skip_params
+    timer = clock(threads=1)
+
+    @once
+    def setup(self, model, algorithm, n, d):
+        self._prepare(1, model, algorithm, n, d)
+
+
+class AllThreads(_Clock):
+    """Seconds of the wall clock with all the threads that the machine has, for n that use them."""
+
+    params = (
+        MODELS,
+        ALGORITHMS,
+        grid(100_000, regular=(1_000_000,), large=(10_000_000,)),
+        Arrays.params[3],
+    )
+    skip_params = split(params, MOST_NUMBERS)[1]
+
+    @once
+    def setup(self, model, algorithm, n, d):
+        self._prepare(None, model, algorithm, n, d)

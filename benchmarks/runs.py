@@ -6,7 +6,7 @@ Every ``setup`` compiles what is timed and checks it: iterates against EM steps 
 import numpy as np
 
 from benchmarks.kernels import use_threads
-from benchmarks.profiles import Suite, grid, once
+from benchmarks.profiles import Suite, clock, grid, once
 from elubench import ELU, EM, ArraySample, LatticeSample, Sample, Simultaneous, gaussian, run
 from elubench.models import named
 
@@ -45,6 +45,7 @@ class LatticeRuns(Suite):
 
     params = (grid("isotropic", "diagonal", "general"), grid(1, 2))
     param_names = ("model", "d")
+    timer = clock(threads=1)
 
     @once
     def setup(self, model, d):
