@@ -11,7 +11,7 @@ import fake_peers
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import JIT, ROOT, needs_jit
+from conftest import JIT, ROOT, needs_jit, scaled
 
 import elubench as eb
 from elubench import cli
@@ -195,7 +195,6 @@ class TestAdapters:
             assert (peer.model == "same" or peer.model == "limit") == (not peer.note)
             assert bool(peer.get) == bool(adapter.modules)
 
-    @needs_jit
     def test_limits(self):
         x = np.random.default_rng(0).standard_normal(3 * hardware.SHARE + 5)
         np.testing.assert_allclose(hardware.add_up(x), x.sum(), rtol=0, atol=1e-9)
@@ -253,14 +252,15 @@ class TestSolvers:
         asked = {"radius": eb.radius("isotropic", n, 1), "optimum": best["loss"], **changes}
         return session.solve(label, budget=budget, **asked)
 
-    @needs_jit
     @pytest.mark.parametrize("label", adapters.ELUBENCH.solvers)
     def test_elubench(self, label, goal):
+        if not JIT and label not in ("fit(auto)", "NewtonAnderson"):
+            pytest.skip("takes too long without the JIT")
         seen = self.solve("Elubench", label, goal)
         assert seen["radius"] is not None
         if label == "NewtonAnderson":
             assert seen["loss"] is not None
-        assert 0 < seen["seconds"] < 20
+        assert 0 < seen["seconds"] < scaled(20, math.inf)
 
     @needs_jit
     def test_em_takes_its_time_and_no_more(self, goal):
@@ -371,7 +371,7 @@ class TestWorker:
     def test_slow_calls_are_not_repeated(self, monkeypatch):
         session, counts = worker.Session(fake_peers.Steady), []
         monkeypatch.setattr(session, "_clock", lambda count: counts.append(count) or 5.0 * count)
-        assert session.calibrate(0.05) == {"extra": 1, "seconds": 15.0}
+        assert session.calibrate(0.05) == {"extra": 1, "seconds": 15.0, "call": 5.0}
         assert session.turn(1) == 5.0
         assert counts == [1, 1, 2]
 
@@ -426,6 +426,18 @@ class TestProcesses:
                 with pytest.raises(Failed):
                     one.ask("calibrate", at_least=0.001)
                 assert not one.alive
+        finally:
+            one.stop()
+
+    def test_nobody_is_left_behind(self):
+        """A worker whose master was killed ends in the middle of its work."""
+        one = Worker("fake_peers:Hangs")
+        try:
+            one.ask("prepare", n=1000, d=1, seed=0)
+            process = one._process
+            process.stdin.write(json.dumps({"do": "calibrate", "at_least": 1.0}) + "\n")
+            process.stdin.close()
+            assert process.wait(timeout=30) == 0
         finally:
             one.stop()
 

@@ -10,8 +10,8 @@ from elubench.peers.adapters import ELUBENCH, LIMITS, PEERS
 from elubench.peers.base import Peer
 
 PARTS = ("iteration", "answer")
-#: Iterations in the calls of a single turn, and in those that come before it.
-CALLS = 5.5
+#: Calls for one iteration that a slow peer's single turn amounts to, with those that come before it.
+CALLS = 4.5
 _ALWAYS = (ELUBENCH, *LIMITS)
 _LEAST_ROWS = 1000
 _MOST_COORDINATES = {"iteration": 1024, "answer": 16}

@@ -17,8 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import Peer
 from elubench.peers.plans import CALLS, Cell, Plan
@@ -63,11 +61,11 @@ class Crew:
         return self._workers[peer].version if peer in self._workers else ""
 
     def remember(self, peer: Peer, n: int, d: int, seconds: float) -> None:
-        """Keep what an iteration took."""
+        """Keep what a call for one iteration took."""
         self._seen[peer, d] = seconds / n
 
     def foreseen(self, peer: Peer, n: int, d: int) -> float:
-        """What an iteration will take, if one with the same d was seen; else 0."""
+        """What such a call will take, if one with the same d was seen; else 0."""
         return self._seen.get((peer, d), 0.0) * n
 
     def dismiss(self) -> None:
@@ -117,6 +115,7 @@ def take_turns(
             crew.ask(peer, "prepare", **sample)
             found = crew.ask(peer, "calibrate", limit, at_least=what.at_least)
             one.extra, one.expected = int(found["extra"]), float(found["seconds"])
+            crew.remember(peer, cell.n, cell.d, float(found["call"]))
             if not keep:
                 crew.release(peer)
         except Missing:
@@ -143,8 +142,6 @@ def take_turns(
             one.spent += time.monotonic() - begun
     for one in turns:
         crew.release(one.peer)
-        if any(math.isfinite(took) for took in one.times):
-            crew.remember(one.peer, cell.n, cell.d, float(np.nanmedian(one.times)))
 
 
 @dataclass

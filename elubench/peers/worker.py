@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from importlib import import_module, metadata
@@ -58,21 +60,22 @@ class Session:
             self._has = n, d, seed
 
     def calibrate(self, at_least: float) -> dict[str, float]:
-        """How many iterations more make a difference of ``at_least`` seconds; what a turn takes.
+        """How many iterations more make a difference of ``at_least`` seconds.
 
-        Whatever has to be compiled is compiled on the way.
+        Also what a turn and a call for one iteration take. Whatever has to be compiled is compiled
+        on the way.
         """
         short = self._clock(1)
         if short < 3.0 * _LONG or self._adapter.compiles:
             short = min(self._clock(1) for _ in range(2 if short < _LONG else 1))
         extra = 3 if short < _LONG else 1
         if short >= _LONG and not self._adapter.compiles:
-            return {"extra": extra, "seconds": short * (2 + extra)}
+            return {"extra": extra, "seconds": short * (2 + extra), "call": short}
         while True:
             long = min(self._clock(1 + extra) for _ in range(2))  # the first may compile
             gained = long - short
             if gained >= 0.5 * at_least or extra == _MOST_EXTRA:
-                return {"extra": extra, "seconds": short + long}
+                return {"extra": extra, "seconds": short + long, "call": short}
             factor = at_least / max(gained, at_least / 30.0)
             extra = min(math.ceil(extra * factor), _MOST_EXTRA)
 
@@ -158,4 +161,13 @@ def main(adapter: str) -> None:
         made: Adapter = getattr(import_module(module), name)()
         return made
 
-    serve(make, sys.stdin, answers)
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    serve(make, iter(requests.get, None), answers)
+
+
+def _listen(requests: queue.SimpleQueue[str]) -> None:
+    """Pass requests on; who has no one to answer any more ends, whatever it is doing."""
+    for line in sys.stdin:
+        requests.put(line)
+    os._exit(0)
