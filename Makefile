@@ -32,12 +32,13 @@ verify: $(READY) ## hold the paper's claims against measurements: build/verifica
 	$(PY) -m elubench verify --level quick --out build/verification $(ARGS)
 
 .PHONY: test
-test: $(READY) ## run the tests (ARGS="-k name" passes options to pytest)
-	$(PY) -m pytest $(ARGS)
+test: $(READY) ## run the tests, two at a time (ARGS="-k name" passes options to pytest)
+	$(PY) -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
 
 .PHONY: coverage
 coverage: $(READY) ## run the tests as plain Python and show which lines they miss
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m "not slow_without_jit" --cov $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest --numprocesses=2 --dist=worksteal \
+		-m "not slow_without_jit" --cov $(ARGS)
 
 .PHONY: lint
 lint: $(READY) ## check style, format and types
