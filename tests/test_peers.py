@@ -248,7 +248,7 @@ class TestSolvers:
     def solve(self, name, label, goal, budget=20.0, **changes):
         n, best = goal
         session = worker.Session(getattr(adapters, name))
-        session.prepare(n, 1, best["seed"])
+        session.prepare(n, 1, best["seed"], solving=True)
         asked = {"radius": eb.radius("isotropic", n, 1), "optimum": best["loss"], **changes}
         return session.solve(label, budget=budget, **asked)
 
@@ -691,7 +691,7 @@ def example():
         ways.append(one)
     for d in (1, 4):
         size = plans.Cell("answer", 10**5, d, PEERS)
-        rows += comparison.answer_rows(crew, size, ways, {"seed": 0, "radius": 0.237})
+        rows += comparison.answer_rows(crew, size, ways, {"seed": 0})
     return pd.DataFrame(rows, columns=comparison.COLUMNS)
 
 
@@ -708,7 +708,7 @@ class TestTables:
         )
         assert any("skipped: would take 123 s" in line for line in lines)
         assert any("> 61.2 s     123,456" in line for line in lines)
-        assert any("stopped 0.613 away after 1 iteration" in line for line in lines)
+        assert any("stopped 0.613 away, 1 iteration (converged)" in line for line in lines)
         assert "scikit-learn cannot hold the weights equal" in text
 
     def test_nothing(self):
@@ -753,6 +753,10 @@ class TestTables:
 
 
 class TestPlan:
+    def test_goal(self):
+        assert plans.goal(10**8, 1) == pytest.approx(0.1, rel=1e-12)
+        assert plans.goal(40_000, 4) == pytest.approx(0.2, rel=1e-12)
+
     def test_default(self):
         what = plan()
         sizes = {(c.n, c.d) for c in what.cells if c.part == "iteration"}

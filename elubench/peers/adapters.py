@@ -56,7 +56,7 @@ class Elubench(Adapter):
         sample = eb.ArraySample(X)
         packing = time.perf_counter() - begun
         judge.begin()
-        looked, most = 0, 1000
+        looked, most = 0, 100
         while True:  # again and longer, so that EM does not use up the budget once it is there
             run = eb.run(sample, "isotropic", algorithm, self.start, max_iter=most, metrics=False)
             points = run.trace[[f"param_{j}" for j in range(sample.d)]].to_numpy()

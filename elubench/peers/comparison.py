@@ -129,19 +129,19 @@ def _measured(crew: Crew, what: Plan, cell: Cell, pace: _Pace) -> list[Row]:
     stopped = False
     turns: list[Turns] = []
     attempts: list[Attempts] = []
-    goal: Row = {}
+    known: Row = {}
     try:
         if cell.part == "iteration":
             take_turns(crew, what, cell, pace.step, turns)
         else:
-            attempt(crew, what, cell, pace.step, goal, attempts)
+            attempt(crew, what, cell, pace.step, known, attempts)
     except KeyboardInterrupt:
         stopped = True
     except Failed as error:  # without an optimum there is no answer
         return [_row(crew, cell, ELUBENCH, "radius", status="crashed", message=str(error))]
     rows = [
         *iteration_rows(crew, cell, turns),
-        *answer_rows(crew, cell, attempts, goal),
+        *answer_rows(crew, cell, attempts, known),
     ]
     if stopped:
         raise _Interrupted(rows)
@@ -215,7 +215,7 @@ def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
     return rows
 
 
-def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], goal: Row) -> list[Row]:
+def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], known: Row) -> list[Row]:
     """Rows of the time to the radius and to the loss. The first of elubench's that is there is 1."""
     rows = []
     for target in ("radius", "loss"):
@@ -231,7 +231,7 @@ def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], goal: Row) -> 
         for place, one in enumerate(attempts):
             values = _answer(one, target, times[place], own)
             if values:
-                values |= {"label": one.label, "seed": goal["seed"]}
+                values |= {"label": one.label, "seed": known["seed"]}
                 rows.append(_row(crew, cell, one.peer, target, **values))
     return rows
 

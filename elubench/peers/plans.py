@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from elubench.peers.adapters import ELUBENCH, LIMITS, PEERS
 from elubench.peers.base import Peer
+from elubench.theory import radius
 
 PARTS = ("iteration", "answer")
 #: Calls for one iteration that a slow peer's single turn amounts to, with those that come before it.
@@ -105,6 +106,14 @@ def _chosen(peers: Sequence[Peer], wanted: set[str]) -> tuple[Peer, ...]:
     for name in sorted(wanted - set(names)):
         raise ValueError(f"unknown peer {name!r}; there are {', '.join(names)}")
     return tuple(p for p in peers if not wanted or p.name in wanted or p in _ALWAYS)
+
+
+def goal(n: int, d: int) -> float:
+    """The radius to get to: the statistical one at d = 1, twice that at d >= 2.
+
+    There the optimum of nearly every sample is outside the statistical radius itself.
+    """
+    return radius("isotropic", n, d, 1.0 if d == 1 else 2.0)
 
 
 def expected(what: Plan, cell: Cell) -> float:

@@ -19,9 +19,8 @@ from typing import Any
 
 from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import Peer
-from elubench.peers.plans import CALLS, Cell, Plan
+from elubench.peers.plans import CALLS, Cell, Plan, goal
 from elubench.peers.processes import Failed, Missing, Worker, free_memory
-from elubench.theory import radius
 
 _REST = 0.02  # seconds after which threads that spin, BLAS's for one, have gone to sleep
 _LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
@@ -159,15 +158,15 @@ def attempt(
     what: Plan,
     cell: Cell,
     step: Callable[[Peer], None],
-    goal: dict[str, Any],
+    known: dict[str, Any],
     attempts: list[Attempts],
 ) -> None:
-    """Fill ``attempts``, and ``goal`` with the sample's seed, its optimum and the radius."""
-    goal["radius"] = radius("isotropic", cell.n, cell.d)
+    """Fill ``attempts``, and ``known`` with the seed of the sample and its optimum."""
+    within = goal(cell.n, cell.d)
     step(ELUBENCH)
-    goal |= crew.ask(ELUBENCH, "optimum", n=cell.n, d=cell.d, radius=goal["radius"])
-    asked = {"radius": goal["radius"], "optimum": goal["loss"], "budget": what.budget}
-    sample = {"n": cell.n, "d": cell.d, "seed": goal["seed"]}
+    known |= crew.ask(ELUBENCH, "optimum", n=cell.n, d=cell.d, radius=within)
+    asked = {"radius": within, "optimum": known["loss"], "budget": what.budget}
+    sample = {"n": cell.n, "d": cell.d, "seed": known["seed"], "solving": True}
     attempts += [
         Attempts(peer, label)
         for peer in cell.peers

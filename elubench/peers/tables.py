@@ -12,7 +12,7 @@ import pandas as pd
 
 from elubench.peers.adapters import ELUBENCH, PEERS, READING, TANH
 from elubench.peers.base import START_NORM, TOLERANCE, Peer
-from elubench.theory import radius
+from elubench.peers.plans import goal
 
 _WIDTH = 80
 _NAMES = {READING.name: "reading once", TANH.name: "tanh alone"}
@@ -31,7 +31,7 @@ def as_text(rows: pd.DataFrame, peers: Sequence[Peer] = PEERS) -> str:
         if target == "iteration":
             blocks.append(_iteration(title + "an EM iteration", list(some)))
         elif target == "radius":
-            within = _three(radius("isotropic", n, d))
+            within = _three(goal(n, d))
             blocks.append(
                 _answer(title + f"until the location is within the radius, {within}", list(some))
             )
@@ -105,8 +105,8 @@ def _answer(title: str, rows: Records) -> str:
             lines.append(_way(name, model, time, made, f"> {ratio(row['ratio'])}", message))
         elif row["status"] == "stopped":
             where, _, ended = message.partition(", ")
-            after = f"after {row['iterations']:,.0f} iteration{'s' * (row['iterations'] != 1)}"
-            lines += _told(f"{name:<24}{model:<8}", f"stopped {where} {after} ({ended})")
+            made = f"{row['iterations']:,.0f} iteration{'s' * (row['iterations'] != 1)}"
+            lines += _told(f"{name:<24}{model:<8}", f"stopped {where}, {made} ({ended})")
         else:
             lines += _told(f"{name:<24}{model:<8}", f"{row['status']}: {message}")
     return "\n".join(lines)
@@ -134,8 +134,9 @@ def _notes(records: Records, peers: Sequence[Peer]) -> list[str]:
             f"All start {START_NORM} from 0 on the same sample, but for fit(auto), which finds its own "
             "start and is timed as a whole. Packing counts, compiling does not. A ratio of 1 marks "
             "what the others are compared with; > is a lower bound, and what follows is how far off it "
-            "still was. A wider model is there when its own likelihood is as high as the "
-            "constrained optimum: what it can do more is a head start."
+            "still was. The radius is n^(-1/8) at d = 1 and 2 (d/n)^(1/4) at d >= 2. A wider model is "
+            "there when its own likelihood is as high as the constrained optimum: what it can do more "
+            "is a head start."
         )
     notes += [peer.note for peer in peers if peer.note and peer.name in present]
     return [textwrap.fill(note, _WIDTH, subsequent_indent="  ") for note in notes]
