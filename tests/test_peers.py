@@ -375,6 +375,11 @@ class TestWorker:
         assert session.turn(1) == 5.0
         assert counts == [1, 1, 2]
 
+    def test_what_a_call_costs_does_not_drown_an_iteration(self, monkeypatch):
+        session = worker.Session(fake_peers.Steady)
+        monkeypatch.setattr(session, "_clock", lambda count: 0.4 + 0.01 * count)
+        assert session.calibrate(0.02)["extra"] > 10
+
     def test_number_of_iterations_has_an_end(self, monkeypatch):
         session = worker.Session(fake_peers.Steady)
         monkeypatch.setattr(session, "_clock", lambda count: 1e-12 * count)
@@ -648,10 +653,12 @@ class TestRows:
         turns = [
             rounds.Turns(adapters.ELUBENCH, times=[1.0, math.nan]),
             rounds.Turns(OWN, times=[math.nan, math.nan]),
+            rounds.Turns(fake("Slow")),
         ]
-        (row,) = comparison.iteration_rows(rounds.Crew(), cell("iteration"), turns)
-        assert (row["peer"], row["rounds"]) == ("elubench", 1)
-        assert math.isnan(row["limit_ratio"])
+        one, two = comparison.iteration_rows(rounds.Crew(), cell("iteration"), turns)
+        assert (one["peer"], one["rounds"]) == ("elubench", 1)
+        assert math.isnan(one["limit_ratio"])
+        assert (two["peer"], two["status"], two["rounds"]) == ("steady", "disturbed", 0)
 
     def test_quartiles(self):
         assert comparison.quartiles([1.0, math.nan, 3.0, 2.0]) == (1.5, 2.0, 2.5)

@@ -105,8 +105,8 @@ def load(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
     ``target`` is "iteration" (an EM iteration), "radius" or "loss" (the time until then). ``status``
     is "ok"; "budget", where ``seconds`` and ``ratio`` are lower bounds; "stopped", where a fit ended by
-    itself before it was there; "skipped", where it would have taken too long; or "crashed".
-    ``message`` says more. ``ratio`` is to elubench and
+    itself before it was there; "skipped", where it would have taken too long; "disturbed", where no
+    turn could be used; or "crashed". ``message`` says more. ``ratio`` is to elubench and
     ``limit_ratio`` to the larger of the two limits of the hardware, with quartiles in ``_low`` and
     ``_high``.
     """
@@ -209,7 +209,9 @@ def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
                 **_spread("ratio", mine / own),
                 "limit_ratio": quartiles(mine / limit)[1],
             }
-        else:
+        elif one.times:
+            values = {"status": "disturbed", "message": "no turn was free of disturbances"}
+        else:  # interrupted before its first turn
             continue
         rows.append(_row(crew, cell, one.peer, "iteration", rounds=done, **values))
     return rows

@@ -71,12 +71,13 @@ class Session:
         extra = 3 if short < _LONG else 1
         if short >= _LONG and not self._adapter.compiles:
             return {"extra": extra, "seconds": short * (2 + extra), "call": short}
+        enough = max(at_least, 0.5 * short)  # or what a call costs besides would drown it
         while True:
             long = min(self._clock(1 + extra) for _ in range(2))  # the first may compile
             gained = long - short
-            if gained >= 0.5 * at_least or extra == _MOST_EXTRA:
+            if gained >= 0.5 * enough or long > 2.0 * _LONG or extra == _MOST_EXTRA:
                 return {"extra": extra, "seconds": short + long, "call": short}
-            factor = at_least / max(gained, at_least / 30.0)
+            factor = enough / max(gained, enough / 30.0)
             extra = min(math.ceil(extra * factor), _MOST_EXTRA)
 
     def turn(self, extra: int) -> float | None:

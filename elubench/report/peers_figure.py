@@ -61,7 +61,9 @@ def peers_figure(rows: pd.DataFrame) -> Figure:
         panels[0].set_ylabel("ns a row and EM iteration")
     for number in range(below):
         pair = samples[2 * number : 2 * number + 2]
-        panels = grids[above + number].subgridspec(1, 2).subplots(sharey=True, squeeze=False)[0]
+        columns = min(2, len(samples))
+        grid = grids[above + number].subgridspec(1, columns)
+        panels = grid.subplots(sharey=True, squeeze=False)[0]
         for axes, (n, d) in zip(panels, pair, strict=False):
             _answers(axes, answers[(answers["n"] == n) & (answers["d"] == d)], names)
             axes.set_title(f"to the answer, n = {style.size(n)}, d = {d}")
