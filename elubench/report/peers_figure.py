@@ -147,7 +147,8 @@ def _answers(axes: Axes, rows: pd.DataFrame, names: list[tuple[str, str]]) -> No
             text = "crashed" if (own["status"] == "crashed").any() else "stops short of both"
             axes.annotate(
                 text, (0.99, place), xycoords=("axes fraction", "data"), ha="right", va="center",
-                fontsize=8.0, color=style.QUIET, backgroundcolor="white",
+                fontsize=8.0, color=style.QUIET,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
             )  # fmt: skip
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.yaxis.set_major_locator(FixedLocator(range(len(names))))
