@@ -77,6 +77,8 @@ bench-check: $(READY) ## run every benchmark once at its smallest parameters
 
 .PHONY: notebooks
 notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/notebooks/
+	@ls analysis/*.ipynb >/dev/null 2>&1 || \
+		{ echo "make notebooks: there is no notebook in analysis/" >&2; exit 2; }
 	$(PY) .ci/notebooks.py $(ARGS)
 
 # The environment. A killed set-up leaves no `ready` behind, so the next one starts from nothing; a

@@ -61,7 +61,11 @@ def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
         wrong.append(str(error).strip())
     notebook.cells = shown
     for place, cell in enumerate(shown):
+        if cell.get("execution_count"):
+            cell.execution_count -= 1  # the first was ours
         for output in cell.get("outputs", ()):
+            if output.get("execution_count"):
+                output.execution_count -= 1
             if output.output_type == "stream" and output.name == "stderr":
                 wrong.append(f"cell {place} wrote to stderr:\n{output.text.strip()}")
     html, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": path.stem}})
