@@ -210,7 +210,7 @@ def contest(found: rates.Growth, law: str) -> Measurement:
         high,
         math.nan,
         (0.0, 1.0),
-        "each fitted to the smaller n",
+        "each fitted without the two largest n",
     )
 
 

@@ -119,7 +119,7 @@ def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
     rows = rows[rows["d"] == dimension]
     beta = numbers(rows["options"].iloc[0])["beta"]
     slope = theory.rates("isotropic", dimension, "elu").slope(beta)
-    found = rates.growth(rows, level=LEVEL)
+    found = rates.growth(rows, level=LEVEL, holdout=2)
     return Measured(
         (
             Measurement(
@@ -144,7 +144,7 @@ def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
     dimension = int(rows["d"].min())
     rows = rows[rows["d"] == dimension]
     stated = theory.rates("isotropic", dimension, "em").iterations_n
-    found = rates.growth(rows, level=LEVEL)
+    found = rates.growth(rows, level=LEVEL, holdout=2)
     return Measured(
         (
             Measurement(
