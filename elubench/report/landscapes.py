@@ -105,7 +105,7 @@ def draw_diagonal(left: Axes, right: Axes) -> None:
     right.set_yscale("log")
     right.set_xlim(1.0, STEPS)
     right.set_ylim(max(right.get_ylim()[0], 1e-7), None)
-    right.set_title("diagonal, d = 2: distance from the truth")
+    right.set_title("diagonal: distance from the truth")
     right.set_xlabel("iteration t")
     right.set_ylabel(r"$|\theta_t|$")
     power_ticks(right, "x")

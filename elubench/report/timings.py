@@ -34,6 +34,9 @@ RUN_SIZES, RUN_WIDTHS = (10**4, 10**5, 10**6), (1, 4, 16)
 PASS_SIZES = ((10**6, 1), (10**6, 4), (250_000, 16), (62_500, 64))
 MOST_NUMBERS = 4_000_000
 
+_QUIET = 0.02  # seconds that threads of the call before may spin
+_CALLS = 3  # of a pass in a round
+
 _TO_RADIUS = ["algorithm", "n", "d", "threads", "seconds", "low", "high"]
 _PASSES = ["what", "n", "d", "threads", "seconds", "low", "high"]
 _NAMES = {"time_pass": "pass", "time_reading": "reading"}
@@ -85,8 +88,8 @@ def measured(seed: int = 0, rounds: int = 5) -> Timings:
     threads = sorted({most, *(2**k for k in range(most.bit_length()))})
     return Timings(
         _runs(seed, rounds),
-        _passes(seed, 3 * rounds, threads),
-        f"measured here, {rounds} rounds of runs and {3 * rounds} of passes, seed {seed}",
+        _passes(seed, 2 * rounds, threads),
+        f"measured here, {rounds} rounds of runs and {2 * rounds} of passes, seed {seed}",
     )
 
 
@@ -127,15 +130,17 @@ def _passes(seed: int, rounds: int, threads: Sequence[int]) -> pd.DataFrame:
             "tanh": lambda n=n: hardware.tanh_in_cache(n),  # type: ignore[misc]
         }
         taken: dict[tuple[str, int], list[float]] = {}
-        for turn in range(-1, rounds):
+        for _ in range(rounds):
             for count in threads:
                 with _threads(count):
                     for what, call in calls.items():
+                        time.sleep(_QUIET)
+                        call()  # compiles, and wakes the threads
                         begun = time.perf_counter()
-                        call()
-                        seconds = time.perf_counter() - begun
-                        if turn >= 0:
-                            taken.setdefault((what, count), []).append(seconds)
+                        for _ in range(_CALLS):
+                            call()
+                        seconds = (time.perf_counter() - begun) / _CALLS
+                        taken.setdefault((what, count), []).append(seconds)
         rows += [(what, n, d, count, *_quartiles(times)) for (what, count), times in taken.items()]
     return pd.DataFrame(rows, columns=_PASSES)
 
