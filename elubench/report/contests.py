@@ -22,6 +22,9 @@ from elubench.report.style import (
 
 Floats = npt.NDArray[np.float64]
 
+#: The largest n that laws are not fitted to and have to predict; as for the claims.
+HOLDOUT = 2
+
 _SHORT = {"logarithm": "ln", "power": "power", "power of the logarithm": "power of ln"}
 _PRINTED = {
     "logarithm": r"$a + b\,\ln n$",
@@ -73,7 +76,7 @@ def contest_figure(rows: pd.DataFrame) -> Figure:
 
 def draw_contest(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     """One panel: rows of one algorithm and d."""
-    found = rates.growth(rows)
+    found = rates.growth(rows, holdout=HOLDOUT)
     known = found.sizes[found.sizes["used"] != ""]
     fit, held = known[known["used"] == "fit"], known[known["used"] == "held out"]
     first, last = float(fit["n"].min()), float(held["n"].max())
@@ -82,7 +85,7 @@ def draw_contest(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     axes.plot(
         held["n"], held["median"], kind.marker, color=kind.colour, mfc="white", ms=7.0, zorder=3.0
     )
-    smaller = rates.growth(rows[rows["n"].isin(fit["n"])])
+    smaller = rates.growth(rows[rows["n"].isin(fit["n"])], holdout=1)
     grid = np.geomspace(first, last, 200)
     for law in found.laws.index:
         a, b = smaller.laws.loc[[law], ["a", "b"]].to_numpy(dtype=float)[0]
