@@ -278,7 +278,7 @@ def _peers(parser: argparse.ArgumentParser) -> Runner:
     parser.add_argument(
         "--budget", type=float, metavar="SECONDS", help="of a fit (default 60, 10 with --quick)"
     )
-    parser.add_argument("--out", metavar="DIR", help="a folder for peers.csv, peers.png and machine.json")
+    parser.add_argument("--out", metavar="DIR", help="for peers.csv, peers.png and machine.json")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(options: argparse.Namespace) -> int:
