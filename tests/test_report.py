@@ -422,7 +422,7 @@ class TestPage:
         ],
     )
     def test_mathematics(self, text, made):
-        assert str(page._maths(text)) == made
+        assert str(page.maths(text)) == made
 
 
 class TestTables:

@@ -19,7 +19,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from elubench.report.page import _SIGNS, _maths, _typeset
+from elubench.report.page import SIGNS, maths, typeset
 from elubench.report.style import as_png
 from elubench.report.summary import number, region, with_interval
 from elubench.verdicts import Finding, Measurement
@@ -37,7 +37,7 @@ _NUMBER = "text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-
 
 def _set(text: str) -> Markup:
     """Text as in print, with a minus sign before numbers."""
-    return Markup(re.sub(r"(?<![\w.,)\]-])-(?=\d)", "−", str(_maths(text))))  # noqa: RUF001
+    return Markup(re.sub(r"(?<![\w.,)\]-])-(?=\d)", "−", str(maths(text))))  # noqa: RUF001
 
 
 class Html:
@@ -103,7 +103,7 @@ def _text(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if isinstance(value, float | np.floating):
-        return _typeset(number(float(value))) if not np.isnan(value) else "–"  # noqa: RUF001
+        return typeset(number(float(value))) if not np.isnan(value) else "–"  # noqa: RUF001
     return "–" if value is None else str(value)  # noqa: RUF001
 
 
@@ -151,9 +151,9 @@ def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
             quantity, measured = one.quantity, " ".join(with_interval(one)).strip()
             stated, agrees = number(one.theory), region(one.accepted)
         verdict = Markup("{}&nbsp;<strong>{}</strong>").format(
-            _SIGNS[finding.verdict], finding.verdict
+            SIGNS[finding.verdict], finding.verdict
         )
-        told = [_typeset(text) for text in (measured, stated, agrees)]
+        told = [typeset(text) for text in (measured, stated, agrees)]
         rows.append([finding.claim.title, verdict, quantity, *told, finding.claim.place])
         lines.append(f"{finding.verdict}: {finding.claim.title} ({quantity}: {measured})")
     heads = ("claim", "verdict", "what decides", "measured", "theory", "agrees if", "in the paper")
@@ -163,4 +163,4 @@ def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
 def estimate(value: float, low: float, high: float) -> str:
     """A value with its interval, rounded where the interval ends: "-0.124 [-0.131, -0.117]"."""
     one = Measurement("", float(value), float(low), float(high), np.nan, (-np.inf, np.inf))
-    return _typeset(" ".join(with_interval(one)).strip())
+    return typeset(" ".join(with_interval(one)).strip())

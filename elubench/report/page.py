@@ -34,7 +34,7 @@ __all__ = ["console_table", "write_report"]
 REPORT, CLAIMS_JSON, CLAIMS_MARKDOWN = "report.html", "claims.json", "claims.md"
 
 #: Shown beside the word, so that a verdict does not rest on colour.
-_SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
+SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
 #: Figures of the section on rivals, and columns of results that say what made them.
 _RIVAL_FIGURES = ("passes", "run-time")
 _MADE_BY = {
@@ -152,7 +152,7 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["maths"] = _maths
+    environment.filters["maths"] = maths
     text = resources.files("elubench.report").joinpath("page.html").read_text("utf-8")
     tables: list[RivalTable] = rival_tables(evidence)
     return environment.from_string(text).render(
@@ -161,7 +161,7 @@ def render(
         summary=sections,
         counts=[(verdict, summary.counts(findings)[verdict]) for verdict in VERDICTS],
         counted=summary.counted(findings),
-        signs=_SIGNS,
+        signs=SIGNS,
         tables=tables,
         rivals=rivals,
         others=others,
@@ -229,16 +229,16 @@ def _row(one: Measurement) -> Row:
     value, interval = summary.with_interval(one)
     return Row(
         quantity=one.quantity,
-        value=_typeset(value),
-        interval=_typeset(interval),
-        theory=_typeset(summary.number(one.theory)),
-        accepted=_typeset(summary.region(one.accepted)),
+        value=typeset(value),
+        interval=typeset(interval),
+        theory=typeset(summary.number(one.theory)),
+        accepted=typeset(summary.region(one.accepted)),
         outcome=one.outcome,
         note=one.note,
     )
 
 
-def _typeset(text: str) -> str:
+def typeset(text: str) -> str:
     """Numbers with a minus sign in place of the hyphen, and a dash where there is none."""
     if text == "-":
         return "–"  # noqa: RUF001
@@ -249,7 +249,7 @@ _POWER = re.compile(r"\^(?:\(([\w.+/*-]+)\)|(-?(?:\d+(?:\.\d+)?|[a-z]+)))")
 _SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+−-]?)0*(\d+)(?!\w|\.\d)")  # noqa: RUF001
 
 
-def _maths(text: str) -> Markup:
+def maths(text: str) -> Markup:
     """Escaped text in which n^(-1/8), theta_1, 2e-10, >= and d = 1 are set as in print."""
     safe = _SCIENTIFIC.sub(_ten, str(escape(text)))
     safe = _POWER.sub(lambda m: _raised(m[1] or m[2]), safe)
