@@ -38,7 +38,8 @@ from elubench.samples.base import Floats
 _START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
 _PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
 
-_LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or the iterate's norm if larger
+_LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or
+_LONGEST_SHARE = 0.75  # of the iterate's norm if that is more: never just onto the centre
 _LEAST_ORDER, _MOST_ORDER = 0.5, 12.0
 _MOST_PROBES = 4.0
 _CAUTION = (
@@ -160,7 +161,7 @@ def _update(
         predicted += 0.5 * slope * slope / curvature
         for j in range(p):
             newton[j] -= slope / curvature * vectors[j, i]
-    length, longest = norm(newton), max(_LONGEST, norm(iterate))
+    length, longest = norm(newton), max(_LONGEST, _LONGEST_SHARE * norm(iterate))
     if length > longest:
         for j in range(p):
             newton[j] *= longest / length
