@@ -201,7 +201,8 @@ class TestResults:
 class TestConfiguration:
     @pytest.fixture
     def config(self):
-        util = pytest.importorskip("asv.util")
+        from asv import util
+
         return util.load_json(str(ROOT / "asv.conf.json"), js_comments=True)
 
     def test_matrix_has_the_locked_versions(self, config):
@@ -291,9 +292,8 @@ class Sometimes(Suite):
 
 def tiny_repository(folder, suite, commits):
     """A repository of a tiny package, its benchmarks beside ours for profiles, and a way to run."""
-    pytest.importorskip("asv")
     if shutil.which("git") is None:
-        pytest.skip("needs git")
+        pytest.skip("needs git, as asv does")
     (folder / "checkout_environment.py").write_text(CHECKOUT)
     (folder / "benchmarks").mkdir()
     (folder / "benchmarks" / "__init__.py").touch()
@@ -347,7 +347,7 @@ def planted(tmp_path_factory):
     return folder, said, lambda *arguments: run(*asv, *arguments)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="forks")
+@pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")
 class TestPlantedSlowDown:
     def test_continuous_reports_it_and_nothing_else(self, planted):
         _, said, _ = planted
@@ -391,13 +391,12 @@ class TestPlantedSlowDown:
         assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="forks")
+@pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")
 class TestEveryBenchmarkOnce:
     """What `make bench-check` finds."""
 
     @pytest.fixture
     def check(self, monkeypatch):
-        pytest.importorskip("asv")
         path = ROOT / ".ci" / "bench.py"
         spec = importlib.util.spec_from_file_location("ci_bench", path)
         module = importlib.util.module_from_spec(spec)
