@@ -61,6 +61,13 @@ def _info(parser: argparse.ArgumentParser) -> Runner:
     return run
 
 
+def _engine_options(parser: argparse.ArgumentParser) -> None:
+    """Where a study runs."""
+    parser.add_argument("--engine", choices=("local", "dask"), default="local")
+    parser.add_argument("--workers", metavar="N", type=int, help="processes of the engine dask")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is running")
+
+
 @command("study", "show, run or resume a grid of runs")
 def _study(parser: argparse.ArgumentParser) -> Runner:
     actions = parser.add_subparsers(metavar="ACTION", title="actions", dest="action", required=True)
@@ -71,9 +78,7 @@ def _study(parser: argparse.ArgumentParser) -> Runner:
     )
     start.add_argument("spec", metavar="PRESET|SPEC", help="a preset's name or a TOML file")
     start.add_argument("--out", metavar="DIR", required=True, help="the study's folder")
-    start.add_argument("--engine", choices=("local", "dask"), default="local")
-    start.add_argument("--workers", metavar="N", type=int, help="processes of the engine dask")
-    start.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is running")
+    _engine_options(start)
     start.add_argument("--retry-failed", action="store_true", help="run failed tasks again")
     status = actions.add_parser("status", help="count what is done, failed and left")
     status.add_argument("out", metavar="DIR", help="the study's folder")
@@ -128,9 +133,7 @@ def _verify(parser: argparse.ArgumentParser) -> Runner:
         "--out", metavar="DIR", default="verification", help="folder (default: verification)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="of the samples")
-    parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", metavar="N", type=int, help="processes of the engine dask")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler that is running")
+    _engine_options(parser)
 
     def run(options: argparse.Namespace) -> int:
         from elubench import console, verification

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -43,15 +44,7 @@ def _(evidence: Evidence) -> Measured:
         for quantity in ("ELU, factor", "EM, growth of |theta|^-alpha"):
             got = from_lemmas(evidence, "trajectory_rates", quantity, (0.0, 0.0), d=d)
             measurements.append(
-                Measurement(
-                    f"{quantity}, d = {d}",
-                    got.value,
-                    got.low,
-                    got.high,
-                    got.theory,
-                    around(got.theory, EXACT),
-                    got.note,
-                )
+                replace(got, quantity=f"{quantity}, d = {d}", accepted=around(got.theory, EXACT))
             )
     return Measured(
         tuple(measurements),
@@ -171,17 +164,7 @@ def _(evidence: Evidence) -> Measured:
     for dimension in (1, [2, 3, 4]):
         got = logarithmic(evidence, dimension).measurements[1]
         label = "d = 1" if dimension == 1 else "d >= 2"
-        measurements.append(
-            Measurement(
-                f"{got.quantity}, {label}",
-                got.value,
-                got.low,
-                got.high,
-                got.theory,
-                got.accepted,
-                got.note,
-            )
-        )
+        measurements.append(replace(got, quantity=f"{got.quantity}, {label}"))
     return Measured(
         tuple(measurements), f"isotropic model, {_cost_settings(table)}", (), ("costs", "passes")
     )

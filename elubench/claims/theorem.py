@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from elubench import rates, theory
@@ -210,18 +212,7 @@ def _(evidence: Evidence) -> Measured:
     location = exponent_of(rows, "location_error", 0.25, by="d")
     scale = exponent_of(rows, "scale_error", -0.5, by="d", statistic="mean")
     return Measured(
-        tuple(
-            Measurement(
-                one.quantity,
-                one.value,
-                one.low,
-                one.high,
-                one.theory,
-                (-INF, one.accepted[1]),
-                one.note,
-            )
-            for one in (location, scale)
-        ),
+        tuple(replace(one, accepted=(-INF, one.accepted[1])) for one in (location, scale)),
         settings_of(rows),
         (),
         ("dimensions",),
