@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 import numba
@@ -143,8 +145,8 @@ def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Ite
             yield client
         return
     one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    with (
-        distributed.LocalCluster(
+    with _unheard_by_children():
+        cluster = distributed.LocalCluster(
             n_workers=workers or _cores(),
             threads_per_worker=1,
             processes=True,
@@ -152,10 +154,27 @@ def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Ite
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
             env=one,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+        )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@contextmanager
+def _unheard_by_children() -> Iterator[None]:
+    """Threads and processes that begin meanwhile leave Ctrl-C to this one, which hears it at the end.
+
+    A terminal sends it to all of them, and a worker would show a traceback. Python's resource tracker
+    lifts the block of the thread that starts it, so it is started before.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cores() -> int:
