@@ -529,9 +529,9 @@ class TestVectorCode:
     EXPONENT = r"vpsllq\s+\$52"
     BUFFER = numba.types.float64[::1]
 
-    @pytest.mark.parametrize("name", ["tanh_in_place", "log_cosh_into"])
-    def test_function(self, name):
-        arrays = (self.BUFFER,) * (1 if name == "tanh_in_place" else 2)
+    @pytest.mark.parametrize(("name", "buffers"), [("tanh_in_place", 3), ("log_cosh_into", 2)])
+    def test_function(self, name, buffers):
+        arrays = (self.BUFFER,) * buffers
         text = assembly(getattr(elementwise, name), (*arrays, numba.types.int64))
         assert packed_instructions(text, self.EXPONENT) >= 1
         assert packed_instructions(text, r"vdivpd") >= 1

@@ -139,51 +139,98 @@ else:
 
 
 @kernel("scalar")
-def _expm1_twice(a: float) -> float:
-    """exp(2a) - 1 for 0 <= a <= 20, and NaN for NaN."""
-    shifted = a * _TWO_LOG2_E + _ROUNDER
+def _cut(z: float) -> float:
+    """The size of z, no larger than where tanh has become 1; NaN for NaN."""
+    a = abs(z)
+    return _SATURATION if a > _SATURATION else a
+
+
+@kernel("scalar")
+def _shifted(a: float) -> float:
+    """The whole number k next to 2a / ln 2, in the low bits of a large number."""
+    return a * _TWO_LOG2_E + _ROUNDER
+
+
+@kernel("scalar")
+def _rest(a: float, shifted: float) -> float:
+    """r = 2a - k ln 2."""
     k = shifted - _ROUNDER
-    r = (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW
+    return (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW
+
+
+@kernel("scalar")
+def _power(shifted: float) -> float:
+    """2^k."""
+    return _from_bits((_bits(shifted) + 1023) << 52)
+
+
+@kernel("scalar")
+def _expm1(r: float, power: float) -> float:
+    """exp(r) 2^k - 1."""
     high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
     q = _Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high)))
-    power = _from_bits((_bits(shifted) + 1023) << 52)
     return power * (r + r * r * q) + (power - 1.0)
 
 
 @kernel("scalar")
-def _tanh(z: float) -> float:
+def _tanh(z: float, e: float) -> float:
+    """tanh(z), given e = exp(2|z|) - 1."""
     a = abs(z)
-    a = _SATURATION if a > _SATURATION else a
     s = a * a
     p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
-    near = a + a * s * p
-    e = _expm1_twice(a)
-    t = _select(a < 0.26, near, e / (e + 2.0))
+    t = _select(a < 0.26, a + a * s * p, e / (e + 2.0))
     return _from_bits(_bits(t) | (_bits(z) & _SIGN))
 
 
 @kernel("scalar")
 def _log_cosh(z: float) -> float:
     size = abs(z)
-    a = _SATURATION if size > _SATURATION else size
+    a = _cut(z)
     s = a * a
     high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))
     p = _P0 + s * (_P1 + s * (_P2 + s * (_P3 + s * (_P4 + s * high))))
     near = s * (0.5 + s * p)
-    q = 1.0 / (1.0 + _expm1_twice(a))
+    shifted = _shifted(a)
+    q = 1.0 / (1.0 + _expm1(_rest(a, shifted), _power(shifted)))
     high = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * (_L9 + q * _L10))))
     tail = _L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * high))))
     far = (size - _LN2) + ((q + q * q * tail) - _LN2_REST)
     return _select(size < 0.75, near, far)
 
 
+# Three short loops instead of a long one. The arithmetic of one number is a chain of some thirty steps
+# that wait for each other; of a long loop a core has only the next number or two at hand, of a short one
+# enough to fill the waiting: 1.3 times as fast with the same bits (AMD Zen 3).
+#
 # In place, because with two arrays the compiler guards the vector loop by a test for overlap, and a
 # caller that passes one buffer twice gets the scalar loop: five times slower, and no one is told.
 @kernel("elementwise")
-def tanh_in_place(y: Any, m: int) -> None:
-    """Replace the first m numbers of y by their tanh."""
+def _reduce(y: Any, r: Any, power: Any, m: int) -> None:
     for i in range(m):
-        y[i] = _tanh(y[i])
+        a = _cut(y[i])
+        shifted = _shifted(a)
+        r[i] = _rest(a, shifted)
+        power[i] = _power(shifted)
+
+
+@kernel("elementwise")
+def _exponential(r: Any, power: Any, m: int) -> None:
+    for i in range(m):
+        r[i] = _expm1(r[i], power[i])
+
+
+@kernel("elementwise")
+def _quotient(y: Any, e: Any, m: int) -> None:
+    for i in range(m):
+        y[i] = _tanh(y[i], e[i])
+
+
+@kernel("exact")
+def tanh_in_place(y: Any, r: Any, power: Any, m: int) -> None:
+    """Replace the first m numbers of y by their tanh; r and power are buffers to work in."""
+    _reduce(y, r, power, m)
+    _exponential(r, power, m)
+    _quotient(y, r, m)
 
 
 @kernel("elementwise")

@@ -184,7 +184,7 @@ def _reduce_block(
                 log_cosh_into(y, spare, m)
                 _weigh(spare, weights, tile, valid, m)
                 out[1 + d] += _sum(spare, m)
-            tanh_in_place(y, m)
+            tanh_in_place(y, spare, product, m)
             if want & CURVATURE:
                 _curvature(y, spare, m)
                 _weigh(spare, weights, tile, valid, m)
