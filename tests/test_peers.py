@@ -202,7 +202,7 @@ class TestAdapters:
         for _ in range(16):  # a share is 16 times what the buffer holds
             t = math.tanh(t)
         assert abs(hardware.tanh_in_cache(2 * hardware.SHARE) - 2 * 1024 * t) < 1e-11
-        few = 5 * math.tanh(3.0) + (1024 - 5) * 3.0
+        few = 16 * math.tanh(3.0) + (1024 - 16) * 3.0  # the lanes that five numbers need
         assert abs(hardware.tanh_in_cache(5) - few) < 1e-11
         for name in ("Reading", "Tanh"):
             assert made(name, x[:2000, None]).iterate(2) is None

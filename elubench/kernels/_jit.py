@@ -1,13 +1,12 @@
 """How kernels are compiled: every compiler option with its reason, and the kernel cache.
 
-Kernels come in five kinds, and a function belongs to exactly one of them:
+Kernels come in four kinds, and a function belongs to exactly one of them:
 
 ``exact``        IEEE arithmetic to the letter: the algebra of models and algorithms, and loops.
                  The same expression gives the same bits wherever it is inlined.
-``elementwise``  ``contract`` only: a multiply and an add may fuse. The vector tanh rounds by adding
-                 and subtracting a large constant; ``reassoc`` would silently fold that away.
-``scalar``       One number in, one out, for use in an ``elementwise`` loop: the same arithmetic, and
-                 ``forceinline``, since a call left in the loop would stop its vectorisation.
+``elementwise``  ``contract`` only: a multiply and an add may fuse. (Arithmetic on lanes of numbers
+                 brings this flag along, whatever the kind of the kernel. ``reassoc`` would silently
+                 fold the rounding of tanh away, which adds and subtracts a large constant.)
 ``reduction``    ``contract`` and ``reassoc``: a dot product may use several accumulators. Without it
                  the loop does not vectorise. ``nsz`` lets the accumulators start at +0.
 ``parallel``     ``prange`` over fixed blocks. Never a ``prange`` reduction, whose result would depend
@@ -42,7 +41,6 @@ COMMON = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 KINDS: dict[str, dict[str, Any]] = {
     "exact": {"fastmath": False},
     "elementwise": {"fastmath": {"contract"}},
-    "scalar": {"fastmath": {"contract"}, "forceinline": True},
     "reduction": {"fastmath": {"contract", "reassoc", "nsz"}},
     "parallel": {"fastmath": False, "parallel": True},
 }

@@ -1,7 +1,7 @@
-"""tanh and log cosh of a buffer, written so that the compiler vectorises them.
+"""tanh and log cosh of a buffer, from one exponential.
 
 Numba's wheels bring no vector maths library, and ``math.tanh`` is a call for every number. Here
-both functions come from one exponential without branches, table look-ups or integer conversions:
+both functions are computed without branches, table look-ups or integer conversions:
 
     k = round(2a / ln 2),  r = 2a - k ln 2,  |r| <= ln(2)/2            with a = min(|z|, 20)
     expm1(r) = r + r^2 Q(r),  e = expm1(2a) = 2^k expm1(r) + (2^k - 1)
@@ -17,18 +17,29 @@ leave is at most 5e-17. Below 0.26 the quotient, whose numerator, denominator an
 one after the other, would be off by up to 2.6 units in the last place; T leaves 0.6, and that is
 where iterates end. Largest errors seen: 1.5 units in the last place for tanh and 2.1 for log cosh;
 the tests hold them to 2 and 4.
+
+Each function is several short loops over buffers instead of one long one. The arithmetic of one number
+is a chain of some thirty steps that wait for each other; of a long loop a core has only the next number
+or two at hand, of a short one enough of them to fill the waiting.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from elubench.kernels._jit import JIT, kernel
+from elubench.kernels._jit import kernel
+from elubench.kernels.lanes import (
+    FETCHED,
+    LANES,
+    at_most,
+    fetch,
+    load,
+    power_of_two,
+    signed,
+    size,
+    store,
+    where_below,
+)
 
 _ROUNDER = 6755399441055744.0  # 1.5 * 2^52
 _SATURATION = 20.0  # tanh rounds to 1 from 19.06 on
@@ -37,7 +48,6 @@ _LN2_HIGH = float.fromhex("0x1.62e42fefa2000p-1")  # 41 bits: k times it is exac
 _LN2_LOW = float.fromhex("0x1.9ef35793c7673p-41")
 _LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 _LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")
-_SIGN = np.int64(-(2**63))
 
 _Q0, _Q1, _Q2, _Q3, _Q4 = (
     0.5000000000000006,
@@ -93,148 +103,59 @@ _L6, _L7, _L8, _L9, _L10 = (
     -0.026740085821347976,
 )
 
-if JIT:
-
-    @intrinsic
-    def _bits(typingctx: Any, value: Any) -> Any:
-        """The 64 bits of a float64 as an int64."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], ir.IntType(64))
-
-        return types.int64(types.float64), codegen
-
-    @intrinsic
-    def _from_bits(typingctx: Any, value: Any) -> Any:
-        """The float64 that has the 64 bits of an int64."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], ir.DoubleType())
-
-        return types.float64(types.int64), codegen
-
-    @intrinsic
-    def _select(typingctx: Any, condition: Any, one: Any, other: Any) -> Any:
-        """One of two numbers that are both at hand.
-
-        A Python conditional would become a branch, the compiler would move the arithmetic into it,
-        and the loop would not vectorise.
-        """
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.select(args[0], args[1], args[2])
-
-        return types.float64(types.boolean, types.float64, types.float64), codegen
-
-else:
-
-    def _select(condition: Any, one: Any, other: Any) -> Any:
-        return one if condition else other
-
-    def _bits(value: Any) -> Any:
-        return np.float64(value).view(np.int64)
-
-    def _from_bits(value: Any) -> Any:
-        return np.int64(value).view(np.float64)
-
-
-@kernel("scalar")
-def _cut(z: float) -> float:
-    """The size of z, no larger than where tanh has become 1; NaN for NaN."""
-    a = abs(z)
-    return _SATURATION if a > _SATURATION else a
-
-
-@kernel("scalar")
-def _shifted(a: float) -> float:
-    """The whole number k next to 2a / ln 2, in the low bits of a large number."""
-    return a * _TWO_LOG2_E + _ROUNDER
-
-
-@kernel("scalar")
-def _rest(a: float, shifted: float) -> float:
-    """r = 2a - k ln 2."""
-    k = shifted - _ROUNDER
-    return (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW
-
-
-@kernel("scalar")
-def _power(shifted: float) -> float:
-    """2^k."""
-    return _from_bits((_bits(shifted) + 1023) << 52)
-
-
-@kernel("scalar")
-def _expm1(r: float, power: float) -> float:
-    """exp(r) 2^k - 1."""
-    high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
-    q = _Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high)))
-    return power * (r + r * r * q) + (power - 1.0)
-
-
-@kernel("scalar")
-def _tanh(z: float, e: float) -> float:
-    """tanh(z), given e = exp(2|z|) - 1."""
-    a = abs(z)
-    s = a * a
-    p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
-    t = _select(a < 0.26, a + a * s * p, e / (e + 2.0))
-    return _from_bits(_bits(t) | (_bits(z) & _SIGN))
-
-
-@kernel("scalar")
-def _log_cosh(z: float) -> float:
-    size = abs(z)
-    a = _cut(z)
-    s = a * a
-    high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))
-    p = _P0 + s * (_P1 + s * (_P2 + s * (_P3 + s * (_P4 + s * high))))
-    near = s * (0.5 + s * p)
-    shifted = _shifted(a)
-    q = 1.0 / (1.0 + _expm1(_rest(a, shifted), _power(shifted)))
-    high = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * (_L9 + q * _L10))))
-    tail = _L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * high))))
-    far = (size - _LN2) + ((q + q * q * tail) - _LN2_REST)
-    return _select(size < 0.75, near, far)
-
-
-# Three short loops instead of a long one. The arithmetic of one number is a chain of some thirty steps
-# that wait for each other; of a long loop a core has only the next number or two at hand, of a short one
-# enough to fill the waiting: 1.3 times as fast with the same bits (AMD Zen 3).
-#
-# In place, because with two arrays the compiler guards the vector loop by a test for overlap, and a
-# caller that passes one buffer twice gets the scalar loop: five times slower, and no one is told.
-@kernel("elementwise")
-def _reduce(y: Any, r: Any, power: Any, m: int) -> None:
-    for i in range(m):
-        a = _cut(y[i])
-        shifted = _shifted(a)
-        r[i] = _rest(a, shifted)
-        power[i] = _power(shifted)
-
-
-@kernel("elementwise")
-def _exponential(r: Any, power: Any, m: int) -> None:
-    for i in range(m):
-        r[i] = _expm1(r[i], power[i])
-
-
-@kernel("elementwise")
-def _quotient(y: Any, e: Any, m: int) -> None:
-    for i in range(m):
-        y[i] = _tanh(y[i], e[i])
+#: Numbers that are fetched from memory for every number of a buffer, in each of two loops.
+FETCH = FETCHED // LANES
 
 
 @kernel("exact")
-def tanh_in_place(y: Any, r: Any, power: Any, m: int) -> None:
-    """Replace the first m numbers of y by their tanh; r and power are buffers to work in."""
-    _reduce(y, r, power, m)
-    _exponential(r, power, m)
-    _quotient(y, r, m)
+def _reduce(y: Any, r: Any, power: Any, m: int) -> None:
+    for i in range(0, m, LANES):
+        a = at_most(size(load(y, i)), _SATURATION)
+        shifted = a * _TWO_LOG2_E + _ROUNDER
+        k = shifted - _ROUNDER
+        store(r, i, (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW)
+        store(power, i, power_of_two(shifted))
 
 
-@kernel("elementwise")
-def log_cosh_into(y: Any, out: Any, m: int) -> None:
-    """Write log cosh of the first m numbers of y to another buffer."""
-    for i in range(m):
-        out[i] = _log_cosh(y[i])
+@kernel("exact")
+def expm1_into(y: Any, e: Any, power: Any, m: int, data: Any, at: int) -> None:
+    """Write exp(2|y|) - 1, cut where tanh has become 1, to e; power is a buffer to work in.
+
+    m is a multiple of LANES. Meanwhile ``FETCH * m`` numbers of data from ``at`` on are fetched.
+    """
+    _reduce(y, e, power, m)
+    for i in range(0, m, LANES):
+        fetch(data, at + FETCH * i)
+        r, scale = load(e, i), load(power, i)
+        high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
+        q = _Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high)))
+        store(e, i, scale * (r + r * r * q) + (scale - 1.0))
+
+
+@kernel("exact")
+def tanh_in_place(y: Any, e: Any, m: int, data: Any, at: int) -> None:
+    """Replace y by its tanh, given e = expm1(2|y|); fetches as much as :func:`expm1_into`."""
+    for i in range(0, m, LANES):
+        fetch(data, at + FETCH * i)
+        z, exponential = load(y, i), load(e, i)
+        a = at_most(size(z), _SATURATION)
+        s = a * a
+        p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
+        t = where_below(a, 0.26, a + a * s * p, exponential / (exponential + 2.0))
+        store(y, i, signed(t, z))
+
+
+@kernel("exact")
+def log_cosh_into(y: Any, e: Any, out: Any, m: int) -> None:
+    """Write log cosh of y to another buffer, given e = expm1(2|y|)."""
+    for i in range(0, m, LANES):
+        z = size(load(y, i))
+        a = at_most(z, _SATURATION)
+        s = a * a
+        high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))
+        p = _P0 + s * (_P1 + s * (_P2 + s * (_P3 + s * (_P4 + s * high))))
+        q = 1.0 / (1.0 + load(e, i))
+        high = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * (_L9 + q * _L10))))
+        tail = _L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * high))))
+        far = (z - _LN2) + ((q + q * q * tail) - _LN2_REST)
+        store(out, i, where_below(z, 0.75, s * (0.5 + s * p), far))

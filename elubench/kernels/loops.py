@@ -15,7 +15,7 @@ from numba import prange, types
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
-from elubench.kernels.tiles import BLOCK_TILES
+from elubench.kernels.tiles import BLOCK_ROWS
 
 # Statuses. RUNNING means that the loop was left to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
@@ -98,8 +98,8 @@ _WORK = types.NamedTuple(
 @kernel("exact")
 def blocks(data: Any) -> int:
     """Number of blocks whose partial sums a pass writes."""
-    tiles = data.shape[0]
-    return (tiles + BLOCK_TILES - 1) // BLOCK_TILES
+    tiles = BLOCK_ROWS // data.shape[2]
+    return (data.shape[0] + tiles - 1) // tiles
 
 
 @kernel(
@@ -231,7 +231,7 @@ def loop(
     held_sums, e1, e2 = borrow(work.validation_sums), borrow(held.m1), borrow(held.m2)
     k, d = u.shape
     own_partial = np.empty((blocks(data), k, sums.shape[1]))
-    own_scratch = np.empty((reduction.BUFFERS, max(data.shape[2], held.data.shape[2])))
+    own_scratch = reduction.buffers(max(data.shape[2], held.data.shape[2]))
     own_held = np.empty((blocks(held.data), 1, held_sums.shape[1]))
     own_u, own_b = np.empty((1, d)), np.empty(1)
     partial, scratch, held_partial = borrow(own_partial), borrow(own_scratch), borrow(own_held)

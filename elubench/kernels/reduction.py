@@ -25,12 +25,14 @@ import numba
 import numpy as np
 from numba import prange, types
 
-from elubench.kernels._jit import kernel, ready
-from elubench.kernels.elementwise import log_cosh_into, tanh_in_place
-from elubench.kernels.tiles import BLOCK_TILES, LANES, Tiles
+from elubench.kernels._jit import borrow, kernel, ready
+from elubench.kernels.elementwise import FETCH, expm1_into, log_cosh_into, tanh_in_place
+from elubench.kernels.lanes import LANES, added, load, zeros
+from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 
 LOG_COSH, CURVATURE = 1, 2
-BUFFERS = 3  # rows of a tile's length that a pass works in
+_BUFFERS = 3  # of a tile's length, that a pass works in
+_APART = 24  # numbers between them: a multiple of 4 KiB apart, they would share places in the cache
 
 #: Below this many row-coordinates a parallel region costs more than it brings. Measured with two quiet
 #: cores: 1.1 times the serial speed at 25,000 of them, 1.6 to 1.8 at 49,000 (benchmarks/limits.py).
@@ -52,12 +54,18 @@ def worth_threads(tiles: Tiles) -> bool:
     return size >= PARALLEL_FROM and tiles.blocks > 1 and numba.get_num_threads() > 1
 
 
+@kernel("exact", types.float64[:, ::1](types.int64))
+def buffers(rows: int) -> Any:
+    """Memory for a pass over tiles of so many rows, aligned as vectors like it."""
+    return np.empty((_BUFFERS, rows + _APART))
+
+
 def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     """One pass: u (k, d), b (k,) to rows of results (k, width)."""
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = np.empty((BUFFERS, tiles.data.shape[2]))
+    scratch = ready(buffers)(tiles.data.shape[2])
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if worth_threads(tiles) and parallel_region.acquire(blocking=False):
         try:
@@ -125,37 +133,55 @@ def _scaled(v: Any, x: Any, j: int, out: Any, m: int) -> None:
         out[i] = v[i] * x[j, i]
 
 
-@kernel("reduction")
+@kernel("exact")
 def _sum(v: Any, m: int) -> float:
-    total = 0.0
-    for i in range(m):
-        total += v[i]
-    return total
+    s = zeros()
+    for i in range(0, m, LANES):
+        s = s + load(v, i)
+    return added(s)
 
 
-@kernel("reduction")
-def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None:
-    """out[at + j] += v.x_j for the first `count` coordinates of a tile."""
-    j = 0
-    while j + 4 <= count:
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        for i in range(m):
-            value = v[i]
-            s0 += value * x[j, i]
-            s1 += value * x[j + 1, i]
-            s2 += value * x[j + 2, i]
-            s3 += value * x[j + 3, i]
-        out[at + j] += s0
-        out[at + j + 1] += s1
-        out[at + j + 2] += s2
-        out[at + j + 3] += s3
-        j += 4
-    while j < count:
-        total = 0.0
-        for i in range(m):
-            total += v[i] * x[j, i]
-        out[at + j] += total
-        j += 1
+@kernel("exact")
+def _add_products(v: Any, x: Any, first: int, last: int, m: int, out: Any, at: int) -> None:
+    """out[at + j] += v.x_j for the coordinates j from first to last - 1 of a tile."""
+    rows = x.shape[1]
+    j = first
+    while j + 2 <= last:
+        s0, s1 = zeros(), zeros()
+        for i in range(0, m, LANES):
+            value = load(v, i)
+            s0 = s0 + value * load(x, j * rows + i)
+            s1 = s1 + value * load(x, (j + 1) * rows + i)
+        out[at + j] += added(s0)
+        out[at + j + 1] += added(s1)
+        j += 2
+    if j < last:
+        s0 = zeros()
+        for i in range(0, m, LANES):
+            s0 = s0 + load(v, i) * load(x, j * rows + i)
+        out[at + j] += added(s0)
+
+
+@kernel("exact")
+def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
+    """out[at] += sum of v, and behind it the products with every coordinate."""
+    d, rows = x.shape
+    plain, s0, s1 = zeros(), zeros(), zeros()
+    if d == 1:
+        for i in range(0, m, LANES):
+            value = load(v, i)
+            plain = plain + value
+            s0 = s0 + value * load(x, i)
+    else:
+        for i in range(0, m, LANES):
+            value = load(v, i)
+            plain = plain + value
+            s0 = s0 + value * load(x, i)
+            s1 = s1 + value * load(x, rows + i)
+        out[at + 2] += added(s1)
+    out[at] += added(plain)
+    out[at + 1] += added(s0)
+    _add_products(v, x, 2, d, m, out, at + 1)
 
 
 @kernel("exact")
@@ -173,31 +199,32 @@ def _reduce_block(
     d, rows = data.shape[1], data.shape[2]
     y, spare, product = scratch[0], scratch[1], scratch[2]
     sums[:] = 0.0
-    for tile in range(block * BLOCK_TILES, min((block + 1) * BLOCK_TILES, data.shape[0])):
+    tiles = BLOCK_ROWS // rows
+    for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
         x = data[tile]
+        following = (tile + 1) * d * rows
         valid = min(rows, n - tile * rows)
         m = min(rows, (valid + LANES - 1) // LANES * LANES)
         for k in range(u.shape[0]):
             out = sums[k]
             _project(x, u[k], b[k], y, m)
+            expm1_into(y, spare, product, m, data, following)
             if want & LOG_COSH:
-                log_cosh_into(y, spare, m)
-                _weigh(spare, weights, tile, valid, m)
-                out[1 + d] += _sum(spare, m)
-            tanh_in_place(y, spare, product, m)
+                log_cosh_into(y, spare, product, m)
+                _weigh(product, weights, tile, valid, m)
+                out[1 + d] += _sum(product, m)
+            tanh_in_place(y, spare, m, data, following + FETCH * m)
             if want & CURVATURE:
                 _curvature(y, spare, m)
                 _weigh(spare, weights, tile, valid, m)
-                out[2 + d] += _sum(spare, m)
-                _add_products(spare, x, d, m, out, 3 + d)
+                _add_moments(spare, x, m, out, 2 + d)
                 at = 3 + 2 * d
                 for j in range(d):
                     _scaled(spare, x, j, product, m)
-                    _add_products(product, x, j + 1, m, out, at)
+                    _add_products(product, x, 0, j + 1, m, out, at)
                     at += j + 1
             _weigh(y, weights, tile, valid, m)
-            out[0] += _sum(y, m)
-            _add_products(y, x, d, m, out, 1)
+            _add_moments(y, x, m, out, 0)
 
 
 @kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
@@ -266,7 +293,10 @@ def pass_serial(
 ) -> None:
     """The same pass in the calling thread."""
     for block in range(partial.shape[0]):
-        _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
+        _reduce_block(
+            borrow(data), borrow(weights), n, block,
+            borrow(u), borrow(b), want, borrow(scratch), borrow(partial)[block],
+        )  # fmt: skip
     combine(partial, total, out)
 
 
@@ -276,7 +306,8 @@ def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> No
     ones = np.empty(rows)
     product = np.empty(rows)
     sums[:] = 0.0
-    for tile in range(block * BLOCK_TILES, min((block + 1) * BLOCK_TILES, data.shape[0])):
+    tiles = BLOCK_ROWS // rows
+    for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
         valid = min(rows, n - tile * rows)
         ones[:] = 1.0
         _weigh(ones, weights, tile, valid, rows)

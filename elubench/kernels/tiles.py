@@ -1,8 +1,10 @@
 """Data packed for the pass: tiles of shape (tile, d, rows), small enough to stay in the cache.
 
 A coordinate of a tile is contiguous, so every inner loop runs over rows with stride one, whatever d
-is, and a tile that was read for the projection is still in the cache for the sums. Rows that pad the
-last tile hold zeros and count for nothing.
+is, and a tile that was read for the projection is still in the cache for the sums. Up to four
+coordinates a tile stays in the level-1 cache together with the next one, which is fetched meanwhile;
+with more of them the pass is bound by memory, which likes long runs, and a tile stays in level 2.
+Rows that pad the last tile hold zeros and count for nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from elubench.kernels._jit import kernel
 _TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
 _MOST_ROWS = 1024
 _LEAST_ROWS = 64
-BLOCK_TILES = 4
-LANES = 16  # a partly filled tile is processed to the next multiple of this
+_ROWS_OF_FEW = 256  # with up to four coordinates
+_LINE = 8  # numbers in a line of the cache
+BLOCK_ROWS = 4096  # rows that one thread sums at a time
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
@@ -33,11 +36,13 @@ class Tiles(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        return -(-self.data.shape[0] // BLOCK_TILES)
+        return -(-self.data.shape[0] // (BLOCK_ROWS // self.data.shape[2]))
 
 
 def tile_rows(d: int) -> int:
     """Rows in a tile: a power of two, a function of d alone."""
+    if d <= 4:
+        return _ROWS_OF_FEW
     rows = _MOST_ROWS
     while rows > _LEAST_ROWS and rows * d > _TILE_NUMBERS:
         rows //= 2
@@ -49,7 +54,14 @@ def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
     rows = tile_rows(d)
     count = -(-n // rows)
     weights = np.zeros((count, rows) if weighted else (0, 0))
-    return Tiles(np.zeros((count, d, rows)), weights, n)
+    return Tiles(_aligned(count * d * rows).reshape(count, d, rows), weights, n)
+
+
+def _aligned(count: int) -> np.ndarray:
+    """Zeros that begin with a line of the cache, so that no vector lies across two of them."""
+    room = np.zeros(count + _LINE)
+    begin = -room.ctypes.data % (8 * _LINE) // 8
+    return room[begin : begin + count]
 
 
 @kernel("exact")

@@ -1,0 +1,238 @@
+"""Sixteen numbers at a time, for arithmetic that must be vector code and must not wait for memory.
+
+Numba has no vector type. One is made here of LLVM's: a kernel loads ``Lanes`` from a buffer, computes
+with ``+ - * /`` as it would with numbers, and stores them. The compiler makes of them as many vector
+registers as the processor needs, and has nothing to prove about aliasing, tails or negative indices
+before it may. Three things come with that which a vectorised loop does not have. Registers of different
+rows alternate, so that none waits for its own result. :func:`fetch` can stand between them, so that the
+data of the next tile are on their way while this one is computed with. And the order of a sum is what is
+written here, not what the compiler finds best where it inlines a loop: the same bits in every kernel.
+
+As plain Python, lanes are arrays of sixteen numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from elubench.kernels._jit import JIT
+
+LANES = 16  # buffers are processed in multiples of this
+FETCHED = 32  # numbers that one call of fetch asks for: four lines of the cache
+
+_MAGNITUDE, _SIGN = 2**63 - 1, 2**63
+
+if JIT:
+
+    class _Lanes(types.Type):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(name=f"Lanes({LANES})")
+
+    _lanes = _Lanes()
+    _Vector = ir.VectorType(ir.DoubleType(), LANES)
+    _Bits = ir.VectorType(ir.IntType(64), LANES)
+
+    @register_model(_Lanes)
+    class _Model(models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, of: Any) -> None:
+            super().__init__(manager, of, _Vector)
+
+    def _all(builder: Any, number: Any) -> Any:
+        """A number in every lane, unless it has lanes already."""
+        if number.type == _Vector:
+            return number
+        nothing = ir.Constant(_Vector, ir.Undefined)
+        first = builder.insert_element(nothing, number, ir.IntType(32)(0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+        return builder.shuffle_vector(first, nothing, places)
+
+    def _pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+        data = context.make_array(array_type)(context, builder, array).data
+        return builder.gep(data, [at])
+
+    def _vectors(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+        pointer = _pointer(context, builder, array_type, array, at)
+        return builder.bitcast(pointer, _Vector.as_pointer())
+
+    def _define(operation: Any, instruction: str) -> None:
+        pairs = (_lanes, _lanes), (_lanes, types.float64), (types.float64, _lanes)
+
+        @infer_global(operation)
+        class _Typing(ConcreteTemplate):  # type: ignore[misc]
+            cases = [signature(_lanes, *pair) for pair in pairs]  # noqa: RUF012
+
+        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            one, other = (_all(builder, value) for value in args)
+            return getattr(builder, instruction)(one, other, flags=("contract",))
+
+        for pair in pairs:
+            lower_builtin(operation, *pair)(lower)
+
+    _define(operator.add, "fadd")
+    _define(operator.sub, "fsub")
+    _define(operator.mul, "fmul")
+    _define(operator.truediv, "fdiv")
+
+    @intrinsic
+    def load(typingctx: Any, buffer: Any, at: Any) -> Any:
+        """The numbers from position ``at`` on."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(_vectors(context, builder, signature.args[0], *args))
+            value.align = 8
+            return value
+
+        return _lanes(buffer, types.int64), codegen
+
+    @intrinsic
+    def store(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
+        """Write them from position ``at`` on."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            where = _vectors(context, builder, signature.args[0], *args[:2])
+            builder.store(args[2], where).align = 8
+            return context.get_dummy_value()
+
+        return types.void(buffer, types.int64, _lanes), codegen
+
+    @intrinsic
+    def zeros(typingctx: Any) -> Any:
+        """A zero in every lane."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return ir.Constant(_Vector, [0.0] * LANES)
+
+        return _lanes(), codegen
+
+    @intrinsic
+    def added(typingctx: Any, value: Any) -> Any:
+        """Their sum: the upper half is added to the lower until one is left."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value, count = args[0], LANES
+            while count > 1:
+                count //= 2
+                nothing = ir.Constant(value.type, ir.Undefined)
+                places = ir.VectorType(ir.IntType(32), count)
+                lower, upper = (
+                    builder.shuffle_vector(
+                        value, nothing, ir.Constant(places, list(range(begin, begin + count)))
+                    )
+                    for begin in (0, count)
+                )
+                value = builder.fadd(lower, upper)
+            return builder.extract_element(value, ir.IntType(32)(0))
+
+        return types.float64(_lanes), codegen
+
+    @intrinsic
+    def size(typingctx: Any, value: Any) -> Any:
+        """Without their signs."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            bits = builder.bitcast(args[0], _Bits)
+            kept = builder.and_(bits, ir.Constant(_Bits, [_MAGNITUDE] * LANES))
+            return builder.bitcast(kept, _Vector)
+
+        return _lanes(_lanes), codegen
+
+    @intrinsic
+    def signed(typingctx: Any, value: Any, like: Any) -> Any:
+        """Numbers that have no sign, with the signs of others."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            bits, other = (builder.bitcast(value, _Bits) for value in args)
+            sign = builder.and_(other, ir.Constant(_Bits, [_SIGN] * LANES))
+            return builder.bitcast(builder.or_(bits, sign), _Vector)
+
+        return _lanes(_lanes, _lanes), codegen
+
+    @intrinsic
+    def at_most(typingctx: Any, value: Any, limit: Any) -> Any:
+        """Each, or the limit where it is larger; NaN stays NaN."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            limit = _all(builder, args[1])
+            return builder.select(builder.fcmp_ordered(">", args[0], limit), limit, args[0])
+
+        return _lanes(_lanes, types.float64), codegen
+
+    @intrinsic
+    def where_below(typingctx: Any, value: Any, limit: Any, one: Any, other: Any) -> Any:
+        """``one`` where the value is below the limit, ``other`` elsewhere and for NaN."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            below = builder.fcmp_ordered("<", args[0], _all(builder, args[1]))
+            return builder.select(below, args[2], args[3])
+
+        return _lanes(_lanes, types.float64, _lanes, _lanes), codegen
+
+    @intrinsic
+    def power_of_two(typingctx: Any, shifted: Any) -> Any:
+        """2^k of whole numbers k that were added to 1.5 * 2^52."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            biased = builder.add(
+                builder.bitcast(args[0], _Bits), ir.Constant(_Bits, [1023] * LANES)
+            )
+            made = builder.shl(biased, ir.Constant(_Bits, [52] * LANES))
+            return builder.bitcast(made, _Vector)
+
+        return _lanes(_lanes), codegen
+
+    @intrinsic
+    def fetch(typingctx: Any, data: Any, at: Any) -> Any:
+        """Ask for FETCHED numbers from position ``at`` on; a hint, harmless beyond the end."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            i32 = ir.IntType(32)
+            for line in range(0, FETCHED, 8):
+                at = builder.add(args[1], ir.IntType(64)(line))
+                where = _pointer(context, builder, signature.args[0], args[0], at)
+                kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
+                prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
+                builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
+            return context.get_dummy_value()
+
+        return types.void(data, types.int64), codegen
+
+else:
+
+    def load(buffer: Any, at: int) -> Any:  # noqa: D103
+        return buffer.reshape(-1)[at : at + LANES].copy()
+
+    def store(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
+        buffer[at : at + LANES] = value
+
+    def zeros() -> Any:  # noqa: D103
+        return np.zeros(LANES)
+
+    def added(value: Any) -> Any:  # noqa: D103
+        while len(value) > 1:
+            value = value[: len(value) // 2] + value[len(value) // 2 :]
+        return value[0]
+
+    def size(value: Any) -> Any:  # noqa: D103
+        return np.abs(value)
+
+    def signed(value: Any, like: Any) -> Any:  # noqa: D103
+        return np.copysign(value, like)
+
+    def at_most(value: Any, limit: float) -> Any:  # noqa: D103
+        return np.where(value > limit, limit, value)
+
+    def where_below(value: Any, limit: float, one: Any, other: Any) -> Any:  # noqa: D103
+        return np.where(value < limit, one, other)
+
+    def power_of_two(shifted: Any) -> Any:  # noqa: D103
+        return ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
+
+    def fetch(data: Any, at: int) -> None:  # noqa: D103
+        pass
