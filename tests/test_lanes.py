@@ -1,0 +1,176 @@
+"""Lanes: each operation against NumPy's on the same sixteen numbers, bit for bit."""
+
+import numba
+import numpy as np
+import pytest
+
+from elubench.kernels import lanes
+from elubench.kernels._jit import COMMON
+from elubench.kernels.lanes import (
+    LANES,
+    added,
+    at_most,
+    fetch,
+    load,
+    power_of_two,
+    signed,
+    size,
+    store,
+    where_below,
+    zeros,
+)
+
+ROUNDER = 6755399441055744.0
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e308, np.inf, -np.inf, np.nan])
+ONE = np.resize(SPECIAL, LANES)
+OTHER = np.roll(np.resize(SPECIAL[::-1], LANES), 3)
+
+compiled = numba.njit(**COMMON)
+
+
+@compiled
+def unary(which, x, out):
+    if which == 0:
+        store(out, 0, size(load(x, 0)))
+    elif which == 1:
+        store(out, 0, at_most(load(x, 0), 0.5))
+    elif which == 2:
+        store(out, 0, zeros())
+    elif which == 3:
+        store(out, 0, 2.0 * load(x, 0))
+    elif which == 4:
+        store(out, 0, load(x, 0) - 2.0)
+    else:
+        store(out, 0, 1.0 / load(x, 0))
+
+
+@compiled
+def binary(which, x, y, out):
+    one, other = load(x, 0), load(y, 0)
+    if which == 0:
+        store(out, 0, one + other)
+    elif which == 1:
+        store(out, 0, one - other)
+    elif which == 2:
+        store(out, 0, one * other)
+    elif which == 3:
+        store(out, 0, one / other)
+    elif which == 4:
+        store(out, 0, signed(size(one), other))
+    else:
+        store(out, 0, where_below(one, 1.0, one, other))
+
+
+@compiled
+def copy(x, begin, out, to):
+    store(out, to, load(x, begin))
+
+
+@compiled
+def sum_of(x):
+    return added(load(x, 0))
+
+
+@compiled
+def powers(x, out):
+    store(out, 0, power_of_two(load(x, 0) + ROUNDER))
+
+
+@compiled
+def row(x, begin, out):
+    store(out, 0, load(x, begin))
+
+
+@compiled
+def look(data, at):
+    fetch(data, at)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+class TestAgainstNumPy:
+    @pytest.mark.parametrize(
+        ("which", "expected"),
+        list(
+            enumerate(
+                [
+                    np.abs,
+                    lambda x: np.where(x > 0.5, 0.5, x),
+                    np.zeros_like,
+                    lambda x: 2.0 * x,
+                    lambda x: x - 2.0,
+                    lambda x: 1.0 / x,
+                ]
+            )
+        ),
+    )
+    def test_of_one(self, which, expected):
+        for x in (ONE, np.random.default_rng(0).standard_normal(LANES)):
+            out = np.empty(LANES)
+            unary(which, x, out)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(out, expected(x))
+                np.testing.assert_array_equal(np.signbit(out), np.signbit(expected(x)))
+
+    @pytest.mark.parametrize(
+        ("which", "expected"),
+        list(
+            enumerate(
+                [
+                    np.add,
+                    np.subtract,
+                    np.multiply,
+                    np.divide,
+                    np.copysign,
+                    lambda x, y: np.where(x < 1.0, x, y),
+                ]
+            )
+        ),
+    )
+    def test_of_two(self, which, expected):
+        rng = np.random.default_rng(1)
+        for x, y in ((ONE, OTHER), (rng.standard_normal(LANES), rng.standard_normal(LANES))):
+            out = np.empty(LANES)
+            binary(which, x, y, out)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(out, expected(x, y))
+
+
+def test_load_and_store_where_they_are_told():
+    x, out = np.arange(3.0 * LANES), np.full(3 * LANES, -1.0)
+    copy(x, 7, out, LANES + 1)
+    np.testing.assert_array_equal(out[LANES + 1 : 2 * LANES + 1], x[7 : 7 + LANES])
+    assert np.all(np.delete(out, np.s_[LANES + 1 : 2 * LANES + 1]) == -1.0)
+
+
+def test_rows_of_a_matrix_lie_behind_each_other():
+    x, out = np.arange(6.0 * LANES).reshape(3, -1), np.empty(LANES)
+    row(x, 2 * x.shape[1] + LANES, out)
+    np.testing.assert_array_equal(out, x[2, LANES:])
+
+
+def test_the_order_of_a_sum():
+    """Halves are added to each other; any other order gives other bits on such numbers."""
+    x = np.random.default_rng(2).standard_normal(LANES) * 10.0 ** np.arange(-8, 8)
+    halves = x
+    while len(halves) > 1:
+        halves = halves[: len(halves) // 2] + halves[len(halves) // 2 :]
+    assert sum_of(x) == halves[0]
+    assert sum_of(x) != sum(x[::-1].tolist())
+
+
+def test_powers_of_two():
+    k, out = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 29.0, 57.0, 58.0] * 2), np.empty(LANES)
+    powers(k, out)
+    np.testing.assert_array_equal(out, 2.0**k)
+
+
+def test_fetch_changes_nothing_and_may_point_beyond_the_end():
+    x = np.arange(float(LANES))
+    for at in (0, LANES, 10**6, -(10**6)):
+        look(x, at)
+    np.testing.assert_array_equal(x, np.arange(float(LANES)))
+
+
+def test_buffers_hold_whole_lanes():
+    assert LANES & (LANES - 1) == 0
+    assert lanes.FETCHED % LANES == 0
