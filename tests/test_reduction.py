@@ -231,6 +231,22 @@ class TestBits:
         parallel = one_pass("pass_parallel", made, 7.0, u, b, want)
         assert serial.tobytes() == parallel.tobytes()
 
+    @pytest.mark.parametrize("n", [60, 300])
+    def test_tiles_without_rows(self, n):
+        """Samples of several sizes share tiles: those behind the last row must not be touched."""
+        X, _, u, b = problem(n, 2, weighted=False)
+        made, roomy = packed(X), tiles.empty_tiles(5000, 2, weighted=False)._replace(rows=n)
+        roomy.data[: len(made.data)] = made.data
+        roomy.data[len(made.data) :] = np.nan
+        guarded = np.full((5, reduction.buffers(made.data.shape[2]).shape[1]), 7.0)
+        out = np.empty((1, reduction.width(2, ALL)))
+        partial = np.empty((roomy.blocks, *out.shape))
+        ready(reduction.pass_serial)(
+            roomy.data, roomy.weights, n, 1.0, u, b, ALL, guarded[1:4], partial, out
+        )
+        assert np.all(guarded[[0, 4]] == 7.0), "memory beside the buffers"
+        assert out.tobytes() == reduction.reduce_tiles(made, 1.0, u, b, ALL).tobytes()
+
     @pytest.mark.parametrize("d", [1, 4, 5, 17])
     def test_directions_together_and_alone(self, d):
         X, weights, u, b = problem(scaled(20_000, 100), d, weighted=True, k=5)

@@ -200,7 +200,7 @@ def _reduce_block(
     y, spare, product = scratch[0], scratch[1], scratch[2]
     sums[:] = 0.0
     tiles = BLOCK_ROWS // rows
-    for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
+    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
         x = data[tile]
         following = (tile + 1) * d * rows
         valid = min(rows, n - tile * rows)
@@ -307,7 +307,7 @@ def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> No
     product = np.empty(rows)
     sums[:] = 0.0
     tiles = BLOCK_ROWS // rows
-    for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
+    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
         valid = min(rows, n - tile * rows)
         ones[:] = 1.0
         _weigh(ones, weights, tile, valid, rows)
