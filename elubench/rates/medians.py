@@ -1,0 +1,70 @@
+"""Kaplan-Meier medians of counts at one n, resampled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from elubench.censoring import Counts, Floats, quantile, weighted_quantiles
+from elubench.rates.resampling import draws
+
+
+@dataclass(frozen=True, eq=False)
+class Medians:
+    """The median at one n, as it is and resampled; then made continuous (`centre`) and resampled."""
+
+    counts: Counts
+    median: float
+    medians: Floats
+    centre: float
+    drawn: Floats
+    known: bool
+
+    @classmethod
+    def of(
+        cls, every: Counts, here: Any, x: float, step: float, resamples: int, seed: int
+    ) -> Medians:
+        own = Counts(*(column[here] for column in every))
+        size = len(own.times)
+        median = quantile(own.times, own.observed)
+        centre = quantile(own.times, own.observed, step=step)
+        if size < 2:
+            return cls(own, median, np.array([median]), centre, np.array([centre]), False)
+        indices, generator = draws(seed, x, size, resamples)
+        rows = np.arange(resamples)[:, None] * size
+        times = np.bincount((indices + rows).ravel(), minlength=resamples * size)
+        weights = times.reshape(resamples, size).astype(float)
+        medians = weighted_quantiles(own.times, own.observed, weights, 0.5, 0.0)
+        drawn = weighted_quantiles(own.times, own.observed, weights, 0.5, step)
+        drawn += step * generator.uniform(-0.5, 0.5, resamples)
+        finite = np.isfinite(drawn)
+        known = math.isfinite(median) and median >= max(step, 1e-300) and np.mean(finite) >= 0.95
+        if known:
+            drawn = np.where(finite, drawn, np.max(drawn[finite]))
+            drawn = np.maximum(drawn, max(0.1 * step, 1e-3 * centre))
+        return cls(own, median, medians, centre, drawn, bool(known))
+
+    def row(self, level: float) -> dict[str, Any]:
+        tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
+        low, high = np.quantile(self.medians, tails, method="inverted_cdf")  # inf stays inf
+        return {
+            "runs": len(self.counts.times),
+            "reached": int(self.counts.observed.sum()),
+            "failed": int(self.counts.failed.sum()),
+            "censored": 1.0 - float(self.counts.observed.mean()),
+            "median": self.median,
+            "low": float(low),
+            "high": float(high),
+            "centre": self.centre,
+        }
+
+
+def step_of(every: Counts) -> float:
+    """What counts are multiples of: 1, as a rule, but 3 for passes of three a step; 0 if not whole."""
+    seen = every.times[every.observed]
+    if not np.all(seen == np.rint(seen)):
+        return 0.0
+    return float(np.gcd.reduce(seen.astype(np.int64), initial=0) or 1)
