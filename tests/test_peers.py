@@ -16,6 +16,7 @@ from conftest import JIT, ROOT, needs_jit, scaled
 import elubench as eb
 from elubench import cli
 from elubench.kernels import hardware
+from elubench.kernels.lanes import LANES
 from elubench.peers import (
     PEERS,
     Judge,
@@ -202,7 +203,7 @@ class TestAdapters:
         for _ in range(16):  # a share is 16 times what the buffer holds
             t = math.tanh(t)
         assert abs(hardware.tanh_in_cache(2 * hardware.SHARE) - 2 * 1024 * t) < 1e-11
-        few = 16 * math.tanh(3.0) + (1024 - 16) * 3.0  # the lanes that five numbers need
+        few = LANES * math.tanh(3.0) + (1024 - LANES) * 3.0  # five numbers take whole lanes
         assert abs(hardware.tanh_in_cache(5) - few) < 1e-11
         for name in ("Reading", "Tanh"):
             assert made(name, x[:2000, None]).iterate(2) is None

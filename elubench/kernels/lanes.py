@@ -1,4 +1,4 @@
-"""Sixteen numbers at a time, for arithmetic that must be vector code and must not wait for memory.
+"""Eight numbers at a time, for arithmetic that must be vector code and must not wait for memory.
 
 Numba has no vector type. One is made here of LLVM's: a kernel loads ``Lanes`` from a buffer, computes
 with ``+ - * /`` as it would with numbers, and stores them. The compiler makes of them as many vector
@@ -8,7 +8,7 @@ rows alternate, so that none waits for its own result. :func:`fetch` can stand b
 data of the next tile are on their way while this one is computed with. And the order of a sum is what is
 written here, not what the compiler finds best where it inlines a loop: the same bits in every kernel.
 
-As plain Python, lanes are arrays of sixteen numbers.
+As plain Python, lanes are arrays of eight numbers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from elubench.kernels._jit import JIT
 
-LANES = 16  # buffers are processed in multiples of this
-FETCHED = 32  # numbers that one call of fetch asks for: four lines of the cache
+LANES = 8  # buffers are processed in multiples of this; 16 would not leave registers for five sums
+FETCHED = 16  # numbers that one call of fetch asks for: two lines of the cache
 
 _MAGNITUDE, _SIGN = 2**63 - 1, 2**63
 

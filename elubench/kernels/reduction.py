@@ -27,7 +27,7 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.elementwise import FETCH, expm1_into, log_cosh_into, tanh_in_place
-from elubench.kernels.lanes import LANES, added, load, zeros
+from elubench.kernels.lanes import LANES, added, load, store, zeros
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 
 LOG_COSH, CURVATURE = 1, 2
@@ -85,29 +85,33 @@ def unpack_symmetric(lower: Any, d: int) -> Any:
     return matrix
 
 
-@kernel("elementwise")
+@kernel("exact")
 def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
     """y = x.u + b for one tile x (d, rows); four coordinates at a time spare y three trips."""
-    d = x.shape[0]
+    d, rows = x.shape
     if d >= 4:
         u0, u1, u2, u3 = u[0], u[1], u[2], u[3]
-        for i in range(m):
-            y[i] = b + u0 * x[0, i] + u1 * x[1, i] + u2 * x[2, i] + u3 * x[3, i]
+        for i in range(0, m, LANES):
+            z = b + u0 * load(x, i) + u1 * load(x, rows + i)
+            store(y, i, z + u2 * load(x, 2 * rows + i) + u3 * load(x, 3 * rows + i))
         j = 4
     else:
         u0 = u[0]
-        for i in range(m):
-            y[i] = b + u0 * x[0, i]
+        for i in range(0, m, LANES):
+            store(y, i, b + u0 * load(x, i))
         j = 1
     while j + 4 <= d:
         u0, u1, u2, u3 = u[j], u[j + 1], u[j + 2], u[j + 3]
-        for i in range(m):
-            y[i] += u0 * x[j, i] + u1 * x[j + 1, i] + u2 * x[j + 2, i] + u3 * x[j + 3, i]
+        at = j * rows
+        for i in range(0, m, LANES):
+            z = load(y, i) + u0 * load(x, at + i) + u1 * load(x, at + rows + i)
+            z = z + u2 * load(x, at + 2 * rows + i) + u3 * load(x, at + 3 * rows + i)
+            store(y, i, z)
         j += 4
     while j < d:
         u0 = u[j]
-        for i in range(m):
-            y[i] += u0 * x[j, i]
+        for i in range(0, m, LANES):
+            store(y, i, load(y, i) + u0 * load(x, j * rows + i))
         j += 1
 
 
@@ -146,42 +150,55 @@ def _add_products(v: Any, x: Any, first: int, last: int, m: int, out: Any, at: i
     """out[at + j] += v.x_j for the coordinates j from first to last - 1 of a tile."""
     rows = x.shape[1]
     j = first
-    while j + 2 <= last:
-        s0, s1 = zeros(), zeros()
+    while j + 4 <= last:
+        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
+        begin = j * rows
         for i in range(0, m, LANES):
             value = load(v, i)
-            s0 = s0 + value * load(x, j * rows + i)
-            s1 = s1 + value * load(x, (j + 1) * rows + i)
+            s0 = s0 + value * load(x, begin + i)
+            s1 = s1 + value * load(x, begin + rows + i)
+            s2 = s2 + value * load(x, begin + 2 * rows + i)
+            s3 = s3 + value * load(x, begin + 3 * rows + i)
         out[at + j] += added(s0)
         out[at + j + 1] += added(s1)
-        j += 2
-    if j < last:
+        out[at + j + 2] += added(s2)
+        out[at + j + 3] += added(s3)
+        j += 4
+    while j < last:
         s0 = zeros()
         for i in range(0, m, LANES):
             s0 = s0 + load(v, i) * load(x, j * rows + i)
         out[at + j] += added(s0)
+        j += 1
 
 
 @kernel("exact")
 def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
     """out[at] += sum of v, and behind it the products with every coordinate."""
     d, rows = x.shape
-    plain, s0, s1 = zeros(), zeros(), zeros()
-    if d == 1:
-        for i in range(0, m, LANES):
-            value = load(v, i)
-            plain = plain + value
-            s0 = s0 + value * load(x, i)
-    else:
+    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
+    if d >= 4:
         for i in range(0, m, LANES):
             value = load(v, i)
             plain = plain + value
             s0 = s0 + value * load(x, i)
             s1 = s1 + value * load(x, rows + i)
+            s2 = s2 + value * load(x, 2 * rows + i)
+            s3 = s3 + value * load(x, 3 * rows + i)
         out[at + 2] += added(s1)
+        out[at + 3] += added(s2)
+        out[at + 4] += added(s3)
+        first = 4
+    else:
+        for i in range(0, m, LANES):
+            value = load(v, i)
+            plain = plain + value
+            s0 = s0 + value * load(x, i)
+        first = 1
     out[at] += added(plain)
     out[at + 1] += added(s0)
-    _add_products(v, x, 2, d, m, out, at + 1)
+    if first < d:
+        _add_products(v, x, first, d, m, out, at + 1)
 
 
 @kernel("exact")
@@ -274,7 +291,11 @@ def pass_parallel(
     """The pass with a thread to each share of the blocks, which bring scratch of their own."""
     for block in prange(partial.shape[0]):
         own = np.empty(scratch.shape)
-        _reduce_block(data, weights, n, block, u, b, want, own, partial[block])
+        _reduce_block(
+            borrow(data), borrow(weights), n, block,
+            borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
+        )  # fmt: skip
+        own[0, 0] = 0.0  # alive until here
     combine(partial, total, out)
 
 

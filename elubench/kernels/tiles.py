@@ -19,7 +19,7 @@ from elubench.kernels._jit import kernel
 _TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
 _MOST_ROWS = 1024
 _LEAST_ROWS = 64
-_ROWS_OF_FEW = 256  # with up to four coordinates
+_FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
 _LINE = 8  # numbers in a line of the cache
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 
@@ -41,10 +41,8 @@ class Tiles(NamedTuple):
 
 def tile_rows(d: int) -> int:
     """Rows in a tile: a power of two, a function of d alone."""
-    if d <= 4:
-        return _ROWS_OF_FEW
-    rows = _MOST_ROWS
-    while rows > _LEAST_ROWS and rows * d > _TILE_NUMBERS:
+    rows, most = _MOST_ROWS, _FEW_NUMBERS if d <= 4 else _TILE_NUMBERS
+    while rows > _LEAST_ROWS and rows * d > most:
         rows //= 2
     return rows
 
