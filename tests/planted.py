@@ -22,6 +22,7 @@ TRUTHS = {
     "scale_d": -1 / 2,
     "em_d": -1 / 2,
     "diverged": 1.0,
+    "diverged_at": 100,
     "diagonal_equal": -1 / 4,
     "diagonal_generic": 0.0,
     "diagonal_mle": -1 / 8,
@@ -74,6 +75,8 @@ def _errors(truth):
                     radius=2 * radius,
                     mle_location_error=0.0 if replicate % 2 else 1.5 * radius,
                     status="diverged" if rng.random() < truth["diverged"] else "max_iter",
+                    iterations=truth["diverged_at"],
+                    passes=truth["diverged_at"] + 1.0,
                 )
 
 

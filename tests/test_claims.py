@@ -57,6 +57,7 @@ def test_planted_truths_are_found(usual):
         ("dimension-radii", {"scale_d": 0.0}, "contradicted"),
         ("dimension-iterations", {"em_d": -0.1}, "contradicted"),
         ("divergence-and-rescue", {"diverged": 0.3}, "contradicted"),
+        ("divergence-and-rescue", {"diverged_at": 3202}, "contradicted"),  # the step overflows
         ("diagonal-equal", {"diagonal_equal": -1 / 8}, "contradicted"),
         ("diagonal-generic", {"diagonal_generic": -1 / 4}, "supported"),
         ("diagonal-radius", {"diagonal_mle": -1 / 4}, "supported"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from elubench.claims.base import (
     around,
     claim,
     from_lemmas,
+    numbers,
     ratio_of_rms,
     rows_of,
     settings_of,
@@ -69,8 +71,15 @@ def _(evidence: Evidence) -> Measured:
 def _(evidence: Evidence) -> Measured:
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=1, stop="end")
     zero = rates.at_zero(rows)
-    diverged = rows["status"] == "diverged"
+    overflow = _overflow(**numbers(rows["options"].iloc[0]))
+    diverged = (rows["status"] == "diverged") & (rows["iterations"] < overflow)
     anyway = int((diverged & zero).sum())
+    given = int(rows["max_iter"].max())
+    within = (
+        f"within {given:,} iterations"
+        if given < overflow
+        else f"before the step itself overflows, at iteration {overflow:,}"
+    )
     ratios = [
         ratio_of_rms(
             "validated error over that of the sample's optimum, largest over n",
@@ -105,10 +114,15 @@ def _(evidence: Evidence) -> Measured:
         (
             f"{int(zero.sum()):,} of the {len(rows):,} samples have their own optimum at exactly "
             f"0. There the loss pulls iterates to 0 however large the step is: {anyway:,} of these "
-            f"runs diverge within {rows['max_iter'].max():,} iterations.",
+            f"runs diverge {within}.",
         ),
         ("figure-1",),
     )
+
+
+def _overflow(eta: float, beta: float) -> int:
+    """The iteration whose step, eta / beta^t, is too large for a number: every run ends there."""
+    return math.ceil(math.log(eta / sys.float_info.max) / math.log(beta))
 
 
 @claim(
