@@ -77,7 +77,9 @@ def table_of(evidence: Evidence, name: str) -> pd.DataFrame:
 def settings_of(rows: pd.DataFrame) -> str:
     """Which runs these are, in a line."""
     sizes = sorted(rows["n"].unique())
-    n = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n from {sizes[0]:.0e} to {sizes[-1]:.0e}"
+    n = f"n from {sizes[0]:.0e} to {sizes[-1]:.0e}"
+    if len(sizes) == 1:
+        n = f"n = {sizes[0]:.0e}" if float(f"{sizes[0]:.0e}") == sizes[0] else f"n = {sizes[0]:,}"
     counts = rows.groupby(["n", "d", "start", "algorithm", "options"]).size()
     pairs = sorted(set(zip(rows["algorithm"], rows["options"], strict=True)))
     options = [_named(str(name), numbers(str(given))) for name, given in pairs]
