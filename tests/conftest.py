@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,13 @@ def python(code, timeout=300, **environment):
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     lines = done.stdout.splitlines()
     return json.loads(lines[-1]) if lines else None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hears_interrupts():
+    """Jobs in the background begin with Ctrl-C ignored, and a test that sends it would never end."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

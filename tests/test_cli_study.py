@@ -153,8 +153,6 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # a job in the background begins with the signal ignored
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         waited = time.monotonic()
