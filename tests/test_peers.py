@@ -524,7 +524,7 @@ class TestCompare:
         assert rows.loc["steady", "rounds"] == 3
         assert rows.loc["slow", "rounds"] < 3
         assert rows.loc["steady", "ratio"] == 1.0
-        assert rows.loc["slow", "ratio"] > 10
+        assert rows.loc["slow", "ratio"] > 1.0  # how much more is up to the machine
         assert rows.loc["slow", "version"] == np.__version__
 
     def test_missing_is_asked_once(self, monkeypatch):
