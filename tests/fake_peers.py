@@ -75,7 +75,7 @@ class Hangs(Steady):
 
 
 class Slow(Steady):
-    seconds = 0.02
+    seconds = 0.1
 
 
 class Infinite(Steady):

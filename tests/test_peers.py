@@ -514,7 +514,7 @@ class TestCompare:
     def test_missing_crashing_and_slow(self):
         absent = fake("Absent", get="pip install it")
         others = (absent, fake("Raises"), fake("Broken"), fake("Slow"))
-        found = compare(settings(cell("iteration", *others), patience=0.15))
+        found = compare(settings(cell("iteration", *others), patience=0.6))
         rows = found.rows.set_index("peer")
         assert list(rows.index) == ["steady", "raises", "broken", "slow"]
         assert found.missing == ["absent is not installed: pip install it"]
