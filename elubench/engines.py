@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
@@ -145,18 +145,20 @@ def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Ite
             yield client
         return
     one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    with _unheard_by_children():
-        cluster = distributed.LocalCluster(
-            n_workers=workers or _cores(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            env=one,
-        )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
-        yield client
+    with ExitStack() as opened:
+        with _unheard_by_children():
+            cluster = opened.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers or _cores(),
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    env=one,
+                )
+            )
+        yield opened.enter_context(distributed.Client(cluster, set_as_default=False))
 
 
 @contextmanager
