@@ -179,6 +179,6 @@ def test_fetch_changes_nothing_and_may_point_beyond_the_end():
     np.testing.assert_array_equal(x, np.arange(float(LANES)))
 
 
-def test_buffers_hold_whole_lanes():
+def test_lanes_are_a_power_of_two_of_whole_lines():
     assert LANES & (LANES - 1) == 0
-    assert lanes.FETCHED % LANES == 0
+    assert LANES % lanes.LINE == 0

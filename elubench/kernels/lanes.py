@@ -25,7 +25,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 from elubench.kernels._jit import JIT
 
 LANES = 8  # buffers are processed in multiples of this; 16 would not leave registers for five sums
-FETCHED = 16  # numbers that one call of fetch asks for: two lines of the cache
+LINE = 8  # numbers in a line of the cache, which is what one fetch asks for
 
 _MAGNITUDE, _SIGN = 2**63 - 1, 2**63
 
@@ -189,16 +189,14 @@ if JIT:
 
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Ask for FETCHED numbers from position ``at`` on; a hint, harmless beyond the end."""
+        """Ask for the line of the cache at position ``at``; a hint, harmless beyond the end."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i32 = ir.IntType(32)
-            for line in range(0, FETCHED, 8):
-                at = builder.add(args[1], ir.IntType(64)(line))
-                where = _pointer(context, builder, signature.args[0], args[0], at)
-                kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
-                prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-                builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
+            where = _pointer(context, builder, signature.args[0], *args)
+            kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
+            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
+            builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
             return context.get_dummy_value()
 
         return types.void(data, types.int64), codegen

@@ -15,12 +15,12 @@ import numpy as np
 from numba import types
 
 from elubench.kernels._jit import kernel
+from elubench.kernels.lanes import LINE
 
 _TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
-_MOST_ROWS = 1024
+_MOST_ROWS = 512  # so that the pass's own buffers, too, are in the level-1 cache
 _LEAST_ROWS = 64
 _FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
-_LINE = 8  # numbers in a line of the cache
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
@@ -51,14 +51,14 @@ def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
     """Zeroed tiles for n rows of d numbers."""
     rows = tile_rows(d)
     count = -(-n // rows)
-    weights = np.zeros((count, rows) if weighted else (0, 0))
+    weights = _aligned(count * rows).reshape(count, rows) if weighted else np.zeros((0, 0))
     return Tiles(_aligned(count * d * rows).reshape(count, d, rows), weights, n)
 
 
 def _aligned(count: int) -> np.ndarray:
     """Zeros that begin with a line of the cache, so that no vector lies across two of them."""
-    room = np.zeros(count + _LINE)
-    begin = -room.ctypes.data % (8 * _LINE) // 8
+    room = np.zeros(count + LINE)
+    begin = -room.ctypes.data % (8 * LINE) // 8
     return room[begin : begin + count]
 
 
