@@ -207,7 +207,11 @@ def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
 
 @kernel("exact", inline=True)
 def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int, out: Any) -> None:
-    """What tanh_in_place and _add_moments do, bit for bit: the sums while the quotient is computed."""
+    """What tanh_in_place and _add_moments do, bit for bit, but at once; for d <= 4.
+
+    The quotient takes so long that the sums are nearly free meanwhile. With more coordinates it is
+    reading that takes long.
+    """
     d, rows = x.shape
     plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
     if d == 1:
@@ -221,7 +225,6 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int,
     at0, at1, at2, at3 = _four(0, d, rows)
     for i in range(0, m, LANES):
         t = tanh_at(y, e, i, data, following)
-        store(y, i, t)
         plain = plain + t
         s0 = s0 + t * load(x, at0 + i)
         s1 = s1 + t * load(x, at1 + i)
@@ -229,7 +232,6 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int,
         s3 = s3 + t * load(x, at3 + i)
     out[0] += added(plain)
     _add_four(s0, s1, s2, s3, 0, d, out, 1)
-    _add_products(y, x, 4, d, m, out, 1)
 
 
 @kernel("exact")
@@ -262,7 +264,7 @@ def _reduce_block(
                 _weigh(product, weights, tile, valid, m)
                 out[1 + d] += _sum(product, m)
             rest = following + FETCH * m
-            if weights.shape[0] == 0 and valid == m and not want & CURVATURE:
+            if d <= 4 and valid == m and weights.shape[0] == 0 and not want & CURVATURE:
                 _add_tanh_moments(y, spare, x, m, data, rest, out)
                 continue
             tanh_in_place(y, spare, m, data, rest)
