@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import sys
 import threading
 
 import hypothesis.strategies as st
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
+from numba.core.runtime import rtsys
 
 from elubench.kernels import _jit, elementwise, reduction, tiles
 from elubench.kernels._jit import ready
@@ -303,6 +305,22 @@ def test_memory_begins_with_a_line_of_the_cache(rows):
     for memory in (made.data, made.weights, *(row for buffers in kept for row in buffers)):
         assert memory.ctypes.data % (8 * LINE) == 0
     assert all(buffers.shape[1] >= rows for buffers in kept)
+
+
+@needs_jit
+@pytest.mark.parametrize("name", ["pass_serial", "pass_parallel"])
+def test_nothing_is_lost_or_freed_twice(one_pass, name):
+    """Kernels leave reference counts out; what they were given must be as it was."""
+    X, _, u, b = problem(3 * tiles.BLOCK_ROWS + 7, 3, weighted=False, k=2)
+    made = packed(X)
+    given = made.data, made.weights, u, b
+    one_pass(name, made, 1.0, u, b)
+    before = rtsys.get_allocation_stats(), [sys.getrefcount(array) for array in given]
+    for _ in range(20):
+        one_pass(name, made, 1.0, u, b)
+    after = rtsys.get_allocation_stats(), [sys.getrefcount(array) for array in given]
+    assert before[1] == after[1]
+    assert before[0].alloc - before[0].free == after[0].alloc - after[0].free
 
 
 DIGEST = """

@@ -54,16 +54,17 @@ _compile_lock = threading.RLock()
 
 
 def kernel(
-    kind: str, signature: Any = None, *, inline: bool = False
+    kind: str, signature: Any = None, *, inline: bool = False, counted: bool = True
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function as a kernel of the given kind.
 
     With a signature the kernel can be called from Python (after :func:`ready`), takes these types
     and no others, and is kept in the kernel cache. Without, it exists to be called by other kernels.
     ``inline`` spares the call, which for a function of several arrays moves some sixty numbers over
-    the stack: for what is called once for each small tile.
+    the stack: for what is called once for each small tile. ``counted=False`` leaves reference counts
+    out, for a function that neither makes nor returns an array: its slices cost nothing.
     """
-    options = {**COMMON, **KINDS[kind], "forceinline": inline}
+    options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)

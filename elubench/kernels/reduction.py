@@ -110,7 +110,7 @@ def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
     )
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
     """y = x.u + b for one tile x (d, rows); four coordinates at a time spare y three trips."""
     d, rows = x.shape
@@ -205,7 +205,7 @@ def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
         _add_products(v, x, 0, x.shape[0], m, out, at + 1)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int, out: Any) -> None:
     """What tanh_in_place and _add_moments do, bit for bit, but at once; for d <= 4.
 
@@ -234,7 +234,7 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int,
     _add_four(s0, s1, s2, s3, 0, d, out, 1)
 
 
-@kernel("exact")
+@kernel("exact", counted=False)
 def _reduce_block(
     data: Any,
     weights: Any,
@@ -336,7 +336,7 @@ def pass_parallel(
     combine(partial, total, out)
 
 
-@kernel("exact", PASS)
+@kernel("exact", PASS, counted=False)
 def pass_serial(
     data: Any,
     weights: Any,
@@ -351,10 +351,7 @@ def pass_serial(
 ) -> None:
     """The same pass in the calling thread."""
     for block in range(partial.shape[0]):
-        _reduce_block(
-            borrow(data), borrow(weights), n, block,
-            borrow(u), borrow(b), want, borrow(scratch), borrow(partial)[block],
-        )  # fmt: skip
+        _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
     combine(partial, total, out)
 
 
