@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 
 from elubench.kernels import _jit, elementwise, reduction, tiles
 from elubench.kernels._jit import ready
@@ -313,14 +313,21 @@ def test_nothing_is_lost_or_freed_twice(one_pass, name):
     """Kernels leave reference counts out; what they were given must be as it was."""
     X, _, u, b = problem(3 * tiles.BLOCK_ROWS + 7, 3, weighted=False, k=2)
     made = packed(X)
-    given = made.data, made.weights, u, b
     one_pass(name, made, 1.0, u, b)
-    before = rtsys.get_allocation_stats(), [sys.getrefcount(array) for array in given]
-    for _ in range(20):
-        one_pass(name, made, 1.0, u, b)
-    after = rtsys.get_allocation_stats(), [sys.getrefcount(array) for array in given]
-    assert before[1] == after[1]
-    assert before[0].alloc - before[0].free == after[0].alloc - after[0].free
+
+    def counts():
+        made_and_freed = rtsys.get_allocation_stats()
+        references = [sys.getrefcount(array) for array in (made.data, made.weights, u, b)]
+        return made_and_freed.alloc - made_and_freed.free, references
+
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = counts()
+        for _ in range(20):
+            one_pass(name, made, 1.0, u, b)
+        assert counts() == before
+    finally:
+        _nrt_python.memsys_disable_stats()
 
 
 DIGEST = """
