@@ -63,8 +63,11 @@ def seconds(value):
     return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
 
 
-def in_turns(cases, rounds, at_least=0.02):
-    """Median seconds of a call of each case; a round calls every case for ``at_least`` seconds."""
+def in_turns(cases, rounds, at_least=0.02, rest=0.02):
+    """Median seconds of a call of each case; a round calls every case for ``at_least`` seconds.
+
+    Before that it waits for threads of the case before, which spin for a while: ``rest`` seconds.
+    """
     calls = {}
     for name, case in cases.items():
         case()
@@ -74,7 +77,7 @@ def in_turns(cases, rounds, at_least=0.02):
     taken = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
-            time.sleep(0.02)  # threads of the case before, BLAS's for one, spin for a while
+            time.sleep(rest)
             case()
             start = time.perf_counter()
             for _ in range(calls[name]):
@@ -124,6 +127,7 @@ def against_scikit_learn(d, scale, rounds, threads):
             "long": lambda: fit(4),
         },
         max(3, rounds // 3),
+        rest=0.15,  # BLAS's threads keep a core busy for 0.12 s after their work
     )
     iteration = (took["long"] - took["short"]) / 3
     return Line(

@@ -208,7 +208,7 @@ class TestTable:
     def test_lines_fit(self, monkeypatch, capsys):
         """Every line with the longest numbers that it can have."""
         monkeypatch.setattr(
-            limits, "in_turns", lambda cases, *_: {k: 0.0123 + i for i, k in enumerate(cases)}
+            limits, "in_turns", lambda cases, *_, **__: {k: 0.0123 + i for i, k in enumerate(cases)}
         )
         monkeypatch.setattr(limits, "start_up", lambda rounds: [])
         monkeypatch.setattr(limits, "parallel_from", lambda rounds: "")

@@ -199,11 +199,11 @@ class TestAdapters:
     def test_limits(self):
         x = np.random.default_rng(0).standard_normal(3 * hardware.SHARE + 5)
         np.testing.assert_allclose(hardware.add_up(x), x.sum(), rtol=0, atol=1e-9)
-        t = 3.0
-        for _ in range(16):  # a share is 16 times what the buffer holds
+        held, t = hardware.IN_CACHE, 3.0
+        for _ in range(hardware.SHARE // held):  # so often the buffer is gone through for a share
             t = math.tanh(t)
-        assert abs(hardware.tanh_in_cache(2 * hardware.SHARE) - 2 * 1024 * t) < 1e-11
-        few = LANES * math.tanh(3.0) + (1024 - LANES) * 3.0  # five numbers take whole lanes
+        assert abs(hardware.tanh_in_cache(2 * hardware.SHARE) - 2 * held * t) < 1e-11
+        few = LANES * math.tanh(3.0) + (held - LANES) * 3.0  # five numbers take whole lanes
         assert abs(hardware.tanh_in_cache(5) - few) < 1e-11
         for name in ("Reading", "Tanh"):
             assert made(name, x[:2000, None]).iterate(2) is None

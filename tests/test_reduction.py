@@ -621,7 +621,7 @@ class TestVectorCode:
         vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
         signature = {
             "_sum": (vector, whole),
-            "_add_products": (vector, tile, whole, whole, whole, vector, whole),
+            "_add_products": (vector, tile, whole, whole, vector, whole),
             "_add_moments": (vector, tile, whole, vector, whole),
             "_add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
         }[name]

@@ -17,7 +17,7 @@ from elubench.kernels.lanes import LANES
 from elubench.kernels.reduction import buffers
 
 SHARE = 16384  # numbers that a thread takes at a time
-_IN_CACHE = 512  # of these that three buffers in the level-1 cache hold with room to spare
+IN_CACHE = 512  # of these that three buffers in the level-1 cache hold with room to spare
 
 
 @kernel("reduction")
@@ -44,14 +44,14 @@ def tanh_in_cache(count: int) -> float:
     shares = (count + SHARE - 1) // SHARE
     partial = np.zeros(shares)
     for share in prange(shares):
-        own = buffers(_IN_CACHE)
+        own = buffers(IN_CACHE)
         y, e, power = own[0], own[1], own[2]
         y[:] = 3.0
         left = min(SHARE, count - share * SHARE)
         while left > 0:
-            m = min(_IN_CACHE, (left + LANES - 1) // LANES * LANES)
+            m = min(IN_CACHE, (left + LANES - 1) // LANES * LANES)
             expm1_into(y, e, power, m, y, 0)
             tanh_in_place(y, e, m, y, 0)
             left -= m
-        partial[share] = _sum(y[:_IN_CACHE])
+        partial[share] = _sum(y[:IN_CACHE])
     return partial.sum()

@@ -92,9 +92,9 @@ def unpack_symmetric(lower: Any, d: int) -> Any:
 
 
 @kernel("exact")
-def _four(j: int, last: int, rows: int) -> tuple[int, int, int, int]:
-    """Where the coordinates j to j + 3 of a tile begin; those behind the last stand for it again."""
-    most = last - 1
+def _four(j: int, count: int, rows: int) -> tuple[int, int, int, int]:
+    """Where the coordinates j to j + 3 of a tile begin; the last stands in for those behind it."""
+    most = count - 1
     return j * rows, min(j + 1, most) * rows, min(j + 2, most) * rows, min(j + 3, most) * rows
 
 
@@ -162,23 +162,23 @@ def _sum(v: Any, m: int) -> float:
 
 
 @kernel("exact")
-def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, last: int, out: Any, at: int) -> None:
+def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
     """out[at + j] += s0 and so on, for coordinates that exist."""
     out[at + j] += added(s0)
-    if j + 1 < last:
+    if j + 1 < count:
         out[at + j + 1] += added(s1)
-    if j + 2 < last:
+    if j + 2 < count:
         out[at + j + 2] += added(s2)
-    if j + 3 < last:
+    if j + 3 < count:
         out[at + j + 3] += added(s3)
 
 
 @kernel("exact")
-def _add_products(v: Any, x: Any, first: int, last: int, m: int, out: Any, at: int) -> None:
-    """out[at + j] += v.x_j for the coordinates j from first to last - 1 of a tile."""
+def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None:
+    """out[at + j] += v.x_j for the first coordinates of a tile, so many of them."""
     rows = x.shape[1]
-    for j in range(first, last, 4):
-        at0, at1, at2, at3 = _four(j, last, rows)
+    for j in range(0, count, 4):
+        at0, at1, at2, at3 = _four(j, count, rows)
         s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
         for i in range(0, m, LANES):
             value = load(v, i)
@@ -186,7 +186,7 @@ def _add_products(v: Any, x: Any, first: int, last: int, m: int, out: Any, at: i
             s1 = s1 + value * load(x, at1 + i)
             s2 = s2 + value * load(x, at2 + i)
             s3 = s3 + value * load(x, at3 + i)
-        _add_four(s0, s1, s2, s3, j, last, out, at)
+        _add_four(s0, s1, s2, s3, j, count, out, at)
 
 
 @kernel("exact")
@@ -202,7 +202,7 @@ def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
         out[at + 1] += added(s0)
     else:
         out[at] += _sum(v, m)
-        _add_products(v, x, 0, x.shape[0], m, out, at + 1)
+        _add_products(v, x, x.shape[0], m, out, at + 1)
 
 
 @kernel("exact", inline=True, counted=False)
@@ -275,7 +275,7 @@ def _reduce_block(
                 at = 3 + 2 * d
                 for j in range(d):
                     _scaled(spare, x, j, product, m)
-                    _add_products(product, x, 0, j + 1, m, out, at)
+                    _add_products(product, x, j + 1, m, out, at)
                     at += j + 1
             _weigh(y, weights, tile, valid, m)
             _add_moments(y, x, m, out, 0)

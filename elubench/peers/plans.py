@@ -45,7 +45,7 @@ class Plan:
     """
 
     cells: tuple[Cell, ...]
-    rounds: int = 5
+    rounds: int = 9
     at_least: float = 0.05
     patience: float = 20.0
     budget: float = 60.0

@@ -22,7 +22,7 @@ from elubench.peers.base import Peer
 from elubench.peers.plans import CALLS, Cell, Plan, goal
 from elubench.peers.processes import Failed, Missing, Worker, free_memory
 
-_REST = 0.02  # seconds after which threads that spin, BLAS's for one, have gone to sleep
+_REST = 0.15  # seconds; threads of BLAS that have nothing to do keep a core busy for 0.12
 _LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
 _COPIES = 3.0  # of the data, in a peer's process
 _GRACE = 60.0  # seconds beyond its time after which a peer is taken for dead
