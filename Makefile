@@ -64,7 +64,7 @@ BASE ?= HEAD~1
 .PHONY: bench-compare
 bench-compare: $(READY) ## run them for BASE (the commit before) and HEAD in turns, and compare
 	@$(PY) -m asv machine --yes >/dev/null
-	$(PY) -m asv continuous --attribute rounds=2 $(ARGS) $(BASE) HEAD
+	$(PY) .ci/compare.py $(BASE) HEAD $(ARGS)
 
 .PHONY: bench-site
 bench-site: $(READY) ## make web pages of all saved results

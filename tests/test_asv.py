@@ -391,6 +391,57 @@ class TestPlantedSlowDown:
         assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
 
 
+# Slower at the second commit, once: a neighbour came and went.
+PASSING = """
+import pathlib
+
+import tiny
+from benchmarks.profiles import Suite
+
+
+class Passing(Suite):
+    params = (["now", "never"],)
+    param_names = ("when",)
+
+    def track_disturbed(self, when):
+        disturbed = pathlib.Path({file!r})
+        left = int(disturbed.read_text())
+        if when == "now" and tiny.iterations() == 40 and left:
+            disturbed.write_text(str(left - 1))
+            return 20
+        return 10
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")
+class TestCompare:
+    """What `make bench-compare` says."""
+
+    @pytest.fixture
+    def compare(self, tmp_path):
+        def run(suite, status):
+            shell = tiny_repository(tmp_path, suite, [FORMER, LATTER])
+            shell(sys.executable, "-m", "asv", "machine", "--yes", "--machine", "desk")
+            script = str(ROOT / ".ci" / "compare.py")
+            factor = ("--factor", "1.5")
+            return shell(sys.executable, script, "HEAD~1", "HEAD", *factor, status=status)
+
+        return run
+
+    def test_slower_both_times(self, compare):
+        said = compare(SUITE, status=1)
+        confirmed = said.split("Slower both times:")[1].split()
+        assert confirmed == ["suite.Tiny.time_planted", "suite.Tiny.track_planted"]
+
+    def test_slower_once(self, compare, tmp_path):
+        disturbed = tmp_path / "disturbed"
+        disturbed.write_text("3")  # rounds of the first comparison
+        said = compare(PASSING.format(file=str(disturbed)), status=0)
+        assert said.count("PERFORMANCE DECREASED") == 1
+        assert "what was marked as slower: 1" in said
+        assert "Nothing is slower" in said
+
+
 @pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")
 class TestEveryBenchmarkOnce:
     """What `make bench-check` finds."""
