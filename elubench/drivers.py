@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.kernels import loops, ready, reduction
 from elubench.kernels.loops import Data, Work
-from elubench.kernels.tiles import Tiles
+from elubench.kernels.tiles import Tiles, aligned
 from elubench.models import Algebra, Model, named
 from elubench.samples import ArraySample, Sample, check
 from elubench.samples.base import Floats, PackedSample
@@ -376,9 +376,11 @@ def drive_together(tasks: list[Task]) -> list[Clock]:
 def _stacked(parts: list[Data]) -> Data:
     """Samples of different length side by side; padding is never read."""
     tiles = max(part.data.shape[0] for part in parts)
-    data = np.zeros((len(parts), tiles, *parts[0].data.shape[1:]))
+    count, (d, rows) = len(parts), parts[0].data.shape[1:]
+    data = aligned(count * tiles * d * rows).reshape(count, tiles, d, rows)
     weighted = parts[0].weights.size > 0
-    weights = np.zeros((len(parts), tiles, data.shape[3]) if weighted else (len(parts), 0, 0))
+    shape = (count, tiles, rows) if weighted else (count, 0, 0)
+    weights = aligned(math.prod(shape)).reshape(shape)
     for r, part in enumerate(parts):
         data[r, : part.data.shape[0]] = part.data
         if weighted:

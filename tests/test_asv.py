@@ -4,6 +4,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -432,6 +433,24 @@ class TestCompare:
         said = compare(SUITE, status=1)
         confirmed = said.split("Slower both times:")[1].split()
         assert confirmed == ["suite.Tiny.time_planted", "suite.Tiny.track_planted"]
+
+    def test_a_second_comparison_that_fails(self, monkeypatch):
+        """asv's status is 1, too, where it could not compare at all."""
+        path = ROOT / ".ci" / "compare.py"
+        spec = importlib.util.spec_from_file_location("ci_compare", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        told, answers = [], [(1, {"suite.time_it(1, 'a|b')"}), (1, set())]
+        monkeypatch.setattr(module, "compare", lambda *given: told.append(given) or answers.pop(0))
+        assert module.main("HEAD~1", "HEAD", "--bench", "suite", "--factor", "2") == 1
+        assert told[0][1:] == ("--factor", "2", "--bench=suite", "HEAD~1", "HEAD")
+        ((option,),) = [[one for one in told[1] if "--bench" in one]]
+        assert re.search(option.removeprefix("--bench="), "suite.time_it(1, 'a|b')")
+        assert not re.search(option.removeprefix("--bench="), "suite.time_it(1, 'a')")
+        row = "| +        | 1.0 | 2.0 |    2 | suite.time_it(1, 'a|b') [desk/virtualenv-py3.11] |"
+        assert module.marked(f"|----|\n{row}\n| -  | 2 | 1 | 0.5 | other |") == {
+            "suite.time_it(1, 'a|b')"
+        }
 
     def test_slower_once(self, compare, tmp_path):
         disturbed = tmp_path / "disturbed"

@@ -179,6 +179,7 @@ def test_fetch_changes_nothing_and_may_point_beyond_the_end():
     np.testing.assert_array_equal(x, np.arange(float(LANES)))
 
 
-def test_lanes_are_a_power_of_two_of_whole_lines():
+def test_lanes_are_a_line():
+    """A power of two for sums by halves, and what a loop fetches for each of its lanes is a line."""
     assert LANES & (LANES - 1) == 0
-    assert LANES % lanes.LINE == 0
+    assert LANES == lanes.LINE

@@ -18,6 +18,8 @@ Common to all:
 ``nogil=True``           Python threads can run kernels side by side.
 ``boundscheck=False``    stated, so that a user's ``NUMBA_BOUNDSCHECK`` cannot halve the speed unseen.
 
+And where :func:`kernel` is asked for it: ``forceinline``, and ``_nrt`` off.
+
 Nothing is compiled at import. A kernel that Python calls has a signature of its own and is compiled,
 or loaded from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
 """

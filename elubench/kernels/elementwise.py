@@ -20,7 +20,8 @@ the tests hold them to 2 and 4.
 
 Each function is several short loops over buffers instead of one long one. The arithmetic of one number
 is a chain of some thirty steps that wait for each other; of a long loop a core has only the next number
-or two at hand, of a short one enough of them to fill the waiting.
+or two at hand, of a short one enough of them to fill the waiting. The last loop waits for the division
+whatever it does besides, so the pass may take its sums there: :func:`tanh_at` is its body.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ _L6, _L7, _L8, _L9, _L10 = (
     -0.026740085821347976,
 )
 
-#: Numbers fetched from memory for every number of a buffer by :func:`expm1_into`, and by tanh again.
+#: Numbers that are fetched from memory for every number of a buffer by :func:`expm1_into`, and again by
+#: :func:`tanh_at`. The loops below are written for two, spread so that fetches come evenly in time.
 FETCH = 2
 
 

@@ -228,6 +228,7 @@ def loop(
     recorded, records = borrow(work.recorded), borrow(work.records)
     data, weights, rows, total = borrow(train.data), borrow(train.weights), train.rows, train.total
     m1, m2 = borrow(train.m1), borrow(train.m2)
+    held_data, held_weights = borrow(held.data), borrow(held.weights)
     held_sums, e1, e2 = borrow(work.validation_sums), borrow(held.m1), borrow(held.m2)
     k, d = u.shape
     own_partial = np.empty((blocks(data), k, sums.shape[1]))
@@ -258,7 +259,7 @@ def loop(
             distance = error(iterate, m1, m2, truth)
             if held.data.shape[0] > 0 and valid:
                 reduce_held(
-                    held.data, held.weights, held.rows, held.total,
+                    held_data, held_weights, held.rows, held.total,
                     held_u, held_b, LOG_COSH, scratch, held_partial, held_sums,
                 )  # fmt: skip
                 counters[VALIDATIONS] += 1

@@ -35,7 +35,7 @@ _BUFFERS = 3  # of a tile's length, that a pass works in
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would share places in the cache
 
 #: Below this many row-coordinates a parallel region costs more than it brings. Measured with two quiet
-#: cores: 1.1 times the serial speed at 25,000 of them, 1.6 to 1.8 at 49,000 (benchmarks/limits.py).
+#: cores, d = 1: 1.2 times the serial speed at 25,000 of them, 1.3 at 49,000, 1.6 at 150,000.
 PARALLEL_FROM = 32768
 
 # Some of Numba's threading layers abort the process when two threads enter a parallel region at
@@ -206,8 +206,8 @@ def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
 
 
 @kernel("exact", inline=True, counted=False)
-def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int, out: Any) -> None:
-    """What tanh_in_place and _add_moments do, bit for bit, but at once; for d <= 4.
+def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: Any) -> None:
+    """What tanh_in_place and _add_moments do, bit for bit, but at once, for d <= 4 and rows of weight 1.
 
     The quotient takes so long that the sums are nearly free meanwhile. With more coordinates it is
     reading that takes long.
@@ -216,7 +216,7 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int,
     plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
     if d == 1:
         for i in range(0, m, LANES):
-            t = tanh_at(y, e, i, data, following)
+            t = tanh_at(y, e, i, data, at)
             plain = plain + t
             s0 = s0 + t * load(x, i)
         out[0] += added(plain)
@@ -224,7 +224,7 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, following: int,
         return
     at0, at1, at2, at3 = _four(0, d, rows)
     for i in range(0, m, LANES):
-        t = tanh_at(y, e, i, data, following)
+        t = tanh_at(y, e, i, data, at)
         plain = plain + t
         s0 = s0 + t * load(x, at0 + i)
         s1 = s1 + t * load(x, at1 + i)

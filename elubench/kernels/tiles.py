@@ -51,11 +51,11 @@ def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
     """Zeroed tiles for n rows of d numbers."""
     rows = tile_rows(d)
     count = -(-n // rows)
-    weights = _aligned(count * rows).reshape(count, rows) if weighted else np.zeros((0, 0))
-    return Tiles(_aligned(count * d * rows).reshape(count, d, rows), weights, n)
+    weights = aligned(count * rows).reshape(count, rows) if weighted else np.zeros((0, 0))
+    return Tiles(aligned(count * d * rows).reshape(count, d, rows), weights, n)
 
 
-def _aligned(count: int) -> np.ndarray:
+def aligned(count: int) -> np.ndarray:
     """Zeros that begin with a line of the cache, so that no vector lies across two of them."""
     room = np.zeros(count + LINE)
     begin = -room.ctypes.data % (8 * LINE) // 8

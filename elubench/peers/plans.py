@@ -13,6 +13,7 @@ from elubench.theory import radius
 PARTS = ("iteration", "answer")
 #: Calls for one iteration that a slow peer's single turn amounts to, with those that come before it.
 CALLS = 4.5
+REST = 0.15  # seconds before a turn; BLAS's threads keep a core busy for 0.12 after their work
 _ALWAYS = (ELUBENCH, *LIMITS)
 _LEAST_ROWS = 1000
 _MOST_COORDINATES = {"iteration": 1024, "answer": 16}
@@ -129,6 +130,6 @@ def expected_turns(what: Plan, cell: Cell, peer: Peer) -> float:
     iteration = 1e-9 * cell.n * (own + each * cell.d)
     if CALLS * iteration > 2.0 * what.patience:
         return 0.0
-    turn = max(4.0 * iteration, 2.0 * what.at_least)
+    turn = max(4.0 * iteration, 2.0 * what.at_least) + REST
     drawing = 2e-8 * cell.n * cell.d
     return drawing + turn + min(what.rounds * turn, max(what.patience, turn))

@@ -19,10 +19,9 @@ from typing import Any
 
 from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import Peer
-from elubench.peers.plans import CALLS, Cell, Plan, goal
+from elubench.peers.plans import CALLS, REST, Cell, Plan, goal
 from elubench.peers.processes import Failed, Missing, Worker, free_memory
 
-_REST = 0.15  # seconds; threads of BLAS that have nothing to do keep a core busy for 0.12
 _LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
 _COPIES = 3.0  # of the data, in a peer's process
 _GRACE = 60.0  # seconds beyond its time after which a peer is taken for dead
@@ -127,7 +126,7 @@ def take_turns(
             if not one.another(what.patience):
                 continue
             step(one.peer)
-            time.sleep(_REST)
+            time.sleep(REST)
             begun = time.monotonic()
             try:
                 crew.ask(one.peer, "prepare", **sample)
@@ -179,7 +178,7 @@ def attempt(
             if one.failure or one.peer in crew.missing or (number and took[place] > _QUICK):
                 continue
             step(one.peer)
-            time.sleep(_REST)
+            time.sleep(REST)
             begun = time.monotonic()
             try:
                 crew.ask(one.peer, "prepare", **sample)
