@@ -609,8 +609,9 @@ class TestVectorCode:
         text = assembly(getattr(elementwise, name), signature)
         assert packed_instructions(text, whole) >= 1
         assert packed_instructions(text, r"vfn?madd\w+pd") >= 7
-        # twice where the function is inlined in its wrapper
-        assert text.count("prefetch") in (fetches, 2 * fetches)
+        found = text.count("prefetch")  # more of them where a loop is unrolled
+        assert found >= fetches
+        assert (found > 0) == (fetches > 0)
         assert not re.search(r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b", text, flags=re.MULTILINE)
 
     def test_the_pass(self):

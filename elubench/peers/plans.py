@@ -46,7 +46,7 @@ class Plan:
     """
 
     cells: tuple[Cell, ...]
-    rounds: int = 9
+    rounds: int = 7
     at_least: float = 0.05
     patience: float = 20.0
     budget: float = 60.0
