@@ -124,7 +124,7 @@ def main() -> int:
     os.environ.setdefault(
         "ELUBENCH_CACHE_DIR", str(ROOT / "build" / "kernel-cache")
     )  # the tests' own
-    from elubench import evidence
+    from elubench.verification import evidence
 
     results = Path(os.environ.get("ELUBENCH_RESULTS", RESULTS)).resolve()
     evidence.at_hand(results, say=lambda line: print(f"results: {line}", flush=True))

@@ -13,7 +13,7 @@ import numpy as np
 
 import elubench as eb
 from benchmarks.regimes import MODELS, rows
-from elubench import fits
+from elubench.fits import fitting as fits
 
 KINDS = ("one Gaussian", 0.5, 2.0)
 

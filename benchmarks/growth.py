@@ -62,7 +62,7 @@ class Growth(Suite):
 
     def track_em(self, model, d):
         """|b - theory|."""
-        from elubench import theory
+        from elubench.papers.beyond_em import theory
 
         logs, counts = medians(model, self.em, d)
         fitted = np.polyfit(logs, np.log(counts), 1)[0]
@@ -72,7 +72,7 @@ class Growth(Suite):
 
     def track_elu(self, model, d):
         """|a - theory|."""
-        from elubench import theory
+        from elubench.papers.beyond_em import theory
 
         logs, counts = medians(model, self.elu, d)
         fitted = np.polyfit(logs, counts, 1)[0]

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.profiles import Suite, grid, once
-from elubench import __version__, load_results, run_study, specs, store, tasks
+from elubench import __version__, load_results, run_study
+from elubench.studies import specs, store, tasks
 
 ROWS_PER_SHARD = 100
 

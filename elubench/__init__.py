@@ -28,23 +28,20 @@ _HOMES = {
         "Simultaneous",
         "step_size_conditions",
     ),
-    "elubench.theory": ("radius",),
-    "elubench.drivers": ("StationaryStartWarning",),
+    "elubench.papers.beyond_em.theory": ("radius",),
+    "elubench.runs.drivers": ("StationaryStartWarning",),
     "elubench.runs": ("Run", "run", "run_many"),
     "elubench.fits": ("Fit", "fit"),
     "elubench.kernels": ("kernel", "warmup"),
     "elubench.rates": ("fit_rates",),
     "elubench.studies": ("load_results", "load_traces", "run_study"),
-    "elubench.verification": ("Verification", "verify"),
-    "elubench.benchmarked": ("asv_results",),
+    "elubench.papers.verifying": ("Verification", "verify"),
+    "elubench.peers.asv": ("asv_results",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = ("lemmas", "population", "theory")
 
 if TYPE_CHECKING:
-    from elubench import lemmas as lemmas
-    from elubench import population as population
-    from elubench import theory as theory
     from elubench.algorithms import ELU as ELU
     from elubench.algorithms import EM as EM
     from elubench.algorithms import LBFGS as LBFGS
@@ -59,8 +56,6 @@ if TYPE_CHECKING:
     from elubench.algorithms import Polyak as Polyak
     from elubench.algorithms import Simultaneous as Simultaneous
     from elubench.algorithms import step_size_conditions as step_size_conditions
-    from elubench.benchmarked import asv_results as asv_results
-    from elubench.drivers import StationaryStartWarning as StationaryStartWarning
     from elubench.fits import Fit as Fit
     from elubench.fits import fit as fit
     from elubench.kernels import kernel as kernel
@@ -69,10 +64,18 @@ if TYPE_CHECKING:
     from elubench.models import General as General
     from elubench.models import Isotropic as Isotropic
     from elubench.models import Model as Model
+    from elubench.papers.beyond_em import lemmas as lemmas
+    from elubench.papers.beyond_em import population as population
+    from elubench.papers.beyond_em import theory as theory
+    from elubench.papers.beyond_em.theory import radius as radius
+    from elubench.papers.verifying import Verification as Verification
+    from elubench.papers.verifying import verify as verify
+    from elubench.peers.asv import asv_results as asv_results
     from elubench.rates import fit_rates as fit_rates
     from elubench.runs import Run as Run
     from elubench.runs import run as run
     from elubench.runs import run_many as run_many
+    from elubench.runs.drivers import StationaryStartWarning as StationaryStartWarning
     from elubench.samples import ArraySample as ArraySample
     from elubench.samples import LatticeSample as LatticeSample
     from elubench.samples import Sample as Sample
@@ -80,9 +83,6 @@ if TYPE_CHECKING:
     from elubench.studies import load_results as load_results
     from elubench.studies import load_traces as load_traces
     from elubench.studies import run_study as run_study
-    from elubench.theory import radius as radius
-    from elubench.verification import Verification as Verification
-    from elubench.verification import verify as verify
 
 __all__ = sorted([*_HOME, *_MODULES])
 
@@ -93,7 +93,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _MODULES:
-        return import_module(f"elubench.{name}")
+        return import_module(f"elubench.papers.beyond_em.{name}")
     raise AttributeError(f"module 'elubench' has no attribute {name!r}")
 
 

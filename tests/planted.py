@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from elubench.evidence import Evidence
+from elubench.verification.evidence import Evidence
 
 TRUTHS = {
     "location_1": -1 / 8,

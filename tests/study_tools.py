@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from elubench import tasks
+from elubench.studies import tasks
 
 # What must be the same in every run of a study, on every engine, after every accident.
 LASTING = [*tasks.IDENTITY, *tasks.OUTCOME]

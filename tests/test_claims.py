@@ -6,11 +6,11 @@ import pandas as pd
 import planted
 import pytest
 
-from elubench.claims import claims, decide
-from elubench.claims.base import REGISTER
-from elubench.evidence import LEVELS
-from elubench.verdicts import VERDICTS, verdict_of
-from elubench.verification import expectations
+from elubench.papers.beyond_em.claims import claims, decide
+from elubench.papers.verifying import expectations
+from elubench.verification.evidence import LEVELS
+from elubench.verification.measuring import REGISTER
+from elubench.verification.verdicts import VERDICTS, verdict_of
 
 
 def verdicts(evidence):

@@ -11,7 +11,7 @@ import pytest
 import elubench as eb
 from elubench import cli
 from elubench.report import fit_figure as figures
-from elubench.tables import read_table
+from elubench.samples.reading import read_table
 
 FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"
 

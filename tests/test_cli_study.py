@@ -12,8 +12,9 @@ import pytest
 from conftest import ROOT
 
 import elubench as eb
-from elubench import cli, console, specs, tasks
-from elubench.studies import Progress
+from elubench import cli
+from elubench.cli import console
+from elubench.studies import Progress, specs, tasks
 
 SPEC = """
 seed = 5

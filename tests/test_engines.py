@@ -9,7 +9,8 @@ from conftest import needs_jit
 from study_tools import assert_same_rows, small
 
 import elubench as eb
-from elubench import engines, specs, studies, tasks
+from elubench import studies
+from elubench.studies import engines, specs, tasks
 
 distributed = pytest.importorskip("distributed")
 

@@ -9,7 +9,7 @@ from conftest import scaled
 from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
-from elubench import fits
+from elubench.fits import fitting as fits
 
 MODELS = ("isotropic", "diagonal", "general")
 FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from elubench import lemmas, population, theory
+from elubench.papers.beyond_em import lemmas, population, theory
 from elubench.samples import gaussian
 
 

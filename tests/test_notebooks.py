@@ -12,11 +12,15 @@ import pytest
 from conftest import needs_jit
 from matplotlib.figure import Figure
 
-from elubench import evidence, probes, rates
-from elubench.claims import claims
-from elubench.report import agreement, contests, notebook, timings
-from elubench.store import StoreError
-from elubench.verdicts import Finding, Measurement
+from elubench import rates
+from elubench.papers.beyond_em import agreement, probes
+from elubench.papers.beyond_em.claims import claims
+from elubench.peers import timings
+from elubench.report import contest_figure as contests
+from elubench.report import notebook
+from elubench.studies.store import StoreError
+from elubench.verification import evidence
+from elubench.verification.verdicts import Finding, Measurement
 
 ANALYSIS = Path(__file__).parent.parent / "analysis"
 NOTEBOOKS = sorted(ANALYSIS.glob("*.ipynb"))

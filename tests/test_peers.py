@@ -32,9 +32,9 @@ from elubench.peers import (
     plans,
     processes,
     rounds,
-    tables,
     worker,
 )
+from elubench.peers import printed as tables
 from elubench.peers.processes import Failed, Missing, Worker
 from elubench.report.peers_figure import peers_figure, save_peers_figure
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from elubench import population
+from elubench.papers.beyond_em import population
 
 # Sums of about 120 terms of one sign, each good to a few units in the last place.
 TIGHT = 1e-13

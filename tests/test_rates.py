@@ -13,7 +13,9 @@ from scipy.stats import binom
 from study_tools import small
 
 import elubench as eb
-from elubench import censoring, rates, theory
+from elubench import rates
+from elubench.papers.beyond_em import theory
+from elubench.rates import censoring
 
 SIZES = 10.0 ** np.arange(3, 9)
 

@@ -41,8 +41,8 @@ def test_the_tree_is_the_tree():
 
 
 def test_verdicts_are_those_expected():
-    from elubench.claims import claims
-    from elubench.verification import expectations
+    from elubench.papers.beyond_em.claims import claims
+    from elubench.papers.verifying import expectations
 
     expected = {one.title: expectations()[one.key] for one in claims()}
     shown = dict(

@@ -14,11 +14,14 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from elubench import algorithms, tasks
-from elubench.evidence import Evidence
-from elubench.report import captions, errors, page, paper_panels, race, style, summary, tables
-from elubench.report.figures import FIGURES, FigureMaker
-from elubench.verdicts import Claim, Finding, Measurement, verdict_of
+from elubench import algorithms
+from elubench.papers.beyond_em import rival_tables as tables
+from elubench.papers.beyond_em.figures import panels as paper_panels
+from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
+from elubench.report import captions, errors, page, race, style, summary
+from elubench.studies import tasks
+from elubench.verification.evidence import Evidence
+from elubench.verification.verdicts import Claim, Finding, Measurement, verdict_of
 
 RIVALS = ("EM", "ELU", "SQUAREM", "LBFGS", "NewtonAnderson")
 HOSTILE = (

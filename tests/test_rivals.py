@@ -5,8 +5,8 @@ import pytest
 from conftest import needs_jit, scaled
 
 import elubench as eb
-from elubench import tasks
 from elubench.algorithms import newton
+from elubench.studies import tasks
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General()]
 

@@ -14,8 +14,9 @@ from conftest import ROOT, python, scaled
 from study_tools import assert_same_rows, small
 
 import elubench as eb
-from elubench import store, studies, tasks
-from elubench.store import StoreError, StoreWarning
+from elubench import studies
+from elubench.studies import store, tasks
+from elubench.studies.store import StoreError, StoreWarning
 
 #: How many times the study is killed; 30 and more in a thorough check.
 KILLS = int(os.environ.get("ELUBENCH_TEST_KILLS", "6"))
@@ -65,8 +66,8 @@ class TestLayout:
         assert (tmp_path / "out" / "study.toml").read_text() == text
 
     def test_no_pickle(self):
-        for name in ("specs", "tasks", "store", "engines", "studies"):
-            code = (ROOT / "elubench" / f"{name}.py").read_text()
+        for name in ("specs", "tasks", "store", "engines", "running"):
+            code = (ROOT / "elubench" / "studies" / f"{name}.py").read_text()
             assert not re.search(r"import \w*pickle|to_pickle|read_pickle|allow_pickle", code)
 
     def test_any_reader_of_parquet_can_read_it(self, finished):
@@ -275,7 +276,7 @@ class TestFullDisk:
 import json, resource, sys
 sys.path.append({str(ROOT / "tests")!r})
 import elubench as eb
-from elubench import tasks
+from elubench.studies import tasks
 from study_tools import small
 tasks._TASK_SECONDS = 0.0
 out = {str(tmp_path / "out")!r}
@@ -312,7 +313,8 @@ import json, os, random, signal, sys, time, traceback, warnings
 warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 sys.path.append({str(ROOT / "tests")!r})
 import elubench as eb
-from elubench import studies, tasks
+from elubench import studies
+from elubench.studies import tasks
 from study_tools import small
 tasks._TASK_SECONDS = 0.0
 

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from study_tools import LASTING, assert_same_rows, small
 
 import elubench as eb
-from elubench import console, specs, studies, tasks, theory
-from elubench.specs import SpecError
+from elubench import studies
+from elubench.cli import console
+from elubench.papers.beyond_em import theory
+from elubench.studies import specs, tasks
+from elubench.studies.specs import SpecError
 
 GOOD = """\
 name = "good"
@@ -491,7 +494,7 @@ class TestResuming:
     def test_what_is_done_is_not_done_again(self, tmp_path, monkeypatch):
         eb.run_study(small(), tmp_path / "out")
         before = eb.load_results(tmp_path / "out")
-        monkeypatch.setattr("elubench.engines.perform", None)
+        monkeypatch.setattr("elubench.studies.engines.perform", None)
         seen = []
         ended = eb.run_study(small(), tmp_path / "out", progress=seen.append)
         assert [one.finished for one in [*seen, ended]] == [True, True]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from elubench import theory
+from elubench.papers.beyond_em import theory
 
 
 class Named:

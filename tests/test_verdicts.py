@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elubench.verdicts import VERDICTS, Claim, Finding, Measurement, verdict_of
+from elubench.verification.verdicts import VERDICTS, Claim, Finding, Measurement, verdict_of
 
 finite = st.floats(-1e6, 1e6)
 

@@ -9,9 +9,12 @@ import pytest
 from conftest import needs_jit
 
 import elubench
-from elubench import cli, evidence, probes, studies, verification
+from elubench import cli, studies
+from elubench.papers import verifying as verification
+from elubench.papers.beyond_em import probes
 from elubench.report import page
-from elubench.store import StoreError
+from elubench.studies.store import StoreError
+from elubench.verification import evidence
 
 pytestmark = needs_jit  # real studies
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
 from elubench.kernels.vectors import copy
-from elubench.samples import check
 
 # SQUAREM's state: where it stands in a cycle, the largest step, the gap at x1; then x0, x1, x2.
 _PHASE, _LARGEST, _GAP, _VECTORS = 0, 1, 2, 3
@@ -101,7 +101,7 @@ class SQUAREM(Algorithm):
     want = LOG_COSH
 
     def __post_init__(self) -> None:
-        check.real(self.growth, "growth", above=1.0)
+        checks.real(self.growth, "growth", above=1.0)
 
     def state_size(self, p: int) -> int:
         return _VECTORS + 3 * p
@@ -251,9 +251,9 @@ class Anderson(Algorithm):
     want = LOG_COSH
 
     def __post_init__(self) -> None:
-        check.integer(self.depth, "depth", 1, 50)
-        check.real(self.a, "a", above=1.0)
-        check.real(self.kappa, "kappa", above=0.0, closed="above")
+        checks.integer(self.depth, "depth", 1, 50)
+        checks.real(self.a, "a", above=1.0)
+        checks.real(self.kappa, "kappa", above=0.0, closed="above")
 
     def state_size(self, p: int) -> int:
         return _REST + p + 2 * self.depth * p

@@ -28,8 +28,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from elubench.checks import Floats
 from elubench.models.base import Model
-from elubench.samples.base import Floats
 
 
 @dataclass(frozen=True)

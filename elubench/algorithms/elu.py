@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import kernel, signatures
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
-from elubench.samples import check
 
 
 @kernel("exact")
@@ -100,9 +100,9 @@ class ELU(Algorithm):
 
     def __post_init__(self) -> None:
         if self.eta is not None:
-            check.real(self.eta, "eta", above=0.0)
+            checks.real(self.eta, "eta", above=0.0)
         if self.beta is not None:
-            check.real(self.beta, "beta", 0.0, 1.0, closed="below")
+            checks.real(self.beta, "beta", 0.0, 1.0, closed="below")
 
     def resolve(self, model: Model) -> ELU:
         super().resolve(model)
@@ -145,7 +145,7 @@ class GradientDescent(Algorithm):
 
     def __post_init__(self) -> None:
         if self.eta is not None:
-            check.real(self.eta, "eta", above=0.0)
+            checks.real(self.eta, "eta", above=0.0)
 
     def resolve(self, model: Model) -> GradientDescent:
         super().resolve(model)
@@ -181,14 +181,14 @@ def step_size_conditions(
     eigenvalue of the Hessian by c1 |theta|^alpha; by default it is the least such constant near the
     truth, 14/3 at d = 1 and 3 (1 - 1/d) at d >= 2.
     """
-    eta = check.real(eta, "eta", above=0.0)
-    beta = check.real(beta, "beta", 0.0, 1.0, closed="below")
-    start = check.real(start, "start", above=0.0, closed="above")
-    d = check.integer(d, "d", 1)
+    eta = checks.real(eta, "eta", above=0.0)
+    beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
+    start = checks.real(start, "start", above=0.0, closed="above")
+    d = checks.integer(d, "d", 1)
     alpha = 6 if d == 1 else 2
     if c1 is None:
         c1 = 14.0 / 3.0 if d == 1 else 3.0 * (1.0 - 1.0 / d)
-    c1 = check.real(c1, "c1", above=0.0)
+    c1 = checks.real(c1, "c1", above=0.0)
     power = start**alpha
     growth = eta * c1 * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
     size = eta * c1 * (alpha + 2) * 3.0**alpha * power

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.algorithms.elu import descend, next_step
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
 from elubench.kernels.vectors import copy, norm
-from elubench.samples import check
 
 
 @kernel("exact", signatures.UPDATE)
@@ -59,7 +59,7 @@ class Polyak(Algorithm):
     want = LOG_COSH
 
     def __post_init__(self) -> None:
-        check.real(self.optimum, "optimum")
+        checks.real(self.optimum, "optimum")
 
 
 @kernel("exact", signatures.UPDATE)
@@ -106,8 +106,8 @@ class NormalizedGD(Algorithm):
     update = staticmethod(_normalized)
 
     def __post_init__(self) -> None:
-        check.real(self.eta, "eta", above=0.0)
-        check.real(self.beta, "beta", 0.0, 1.0, closed="below")
+        checks.real(self.eta, "eta", above=0.0)
+        checks.real(self.beta, "beta", 0.0, 1.0, closed="below")
 
     def options(self, weight: float = 1.0) -> Any:
         return np.array([self.eta, 1.0 / self.beta])

@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
+from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
 from elubench.kernels.vectors import norm
-from elubench.samples import check
-from elubench.samples.base import Floats
 
 _START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
 _PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
@@ -236,7 +236,7 @@ class NewtonAnderson(Algorithm):
     want = LOG_COSH | CURVATURE
 
     def __post_init__(self) -> None:
-        check.real(self.precision, "precision", above=0.0)
+        checks.real(self.precision, "precision", above=0.0)
 
     @property
     def natural(self) -> bool:

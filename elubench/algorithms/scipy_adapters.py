@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from elubench import checks
 from elubench.algorithms.base import Evaluation, ForeignAlgorithm
+from elubench.checks import Floats
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
-from elubench.samples import check
-from elubench.samples.base import Floats
 
 _NO_LIMIT = 10**9  # the run has its own budget
 _MOST_TRIALS = 1000  # of a trust region that may shrink for ever where the loss is flat to rounding
@@ -92,8 +92,8 @@ class LBFGS(ForeignAlgorithm):
 
     def __post_init__(self) -> None:
         _check_coordinates(self.coordinates)
-        check.integer(self.memory, "memory", 1)
-        check.real(self.gtol, "gtol", above=0.0)
+        checks.integer(self.memory, "memory", 1)
+        checks.real(self.gtol, "gtol", above=0.0)
 
     def minimise(
         self,
@@ -142,8 +142,8 @@ class Newton(ForeignAlgorithm):
 
     def __post_init__(self) -> None:
         _check_coordinates(self.coordinates)
-        check.real(self.trust, "trust", above=0.0)
-        check.real(self.gtol, "gtol", above=0.0)
+        checks.real(self.trust, "trust", above=0.0)
+        checks.real(self.gtol, "gtol", above=0.0)
 
     def minimise(
         self,

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
 from elubench.algorithms.em import EM
+from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
-from elubench.samples import check
-from elubench.samples.base import Floats
 
 # state[0] is next_step's; then:
 _LAST_STEP, _CONTRACTION, _GEOMETRIC, _ALIVE, _ASKED, _USED, STATE_SIZE = 1, 2, 3, 4, 5, 6, 7
@@ -111,7 +111,7 @@ class Simultaneous(Algorithm):
                 "Simultaneous takes EM and ELU (or CentredELU), got "
                 f"{type(self.first).__name__} and {type(self.second).__name__}"
             )
-        check.real(self.evidence, "evidence", above=1.5)
+        checks.real(self.evidence, "evidence", above=1.5)
 
     def resolve(self, model: Model) -> Simultaneous:
         return Simultaneous(self.first, self.second.resolve(model), self.evidence)

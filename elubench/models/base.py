@@ -26,10 +26,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elubench import checks
+from elubench.checks import Floats
 from elubench.kernels import reduction
 from elubench.kernels._jit import ready
-from elubench.samples import check
-from elubench.samples.base import Floats, Moments, Sample
+from elubench.samples.base import Moments, Sample
 
 
 class Algebra(NamedTuple):
@@ -168,7 +169,7 @@ class Model(ABC):
     def check_params(self, sample: Sample, params: ArrayLike, name: str) -> Floats:
         """A fresh float64 copy of the parameters, refused unless finite and of positive scale."""
         self.check_sample(sample)
-        point = check.vector(params, name, self.n_params(sample.d))
+        point = checks.vector(params, name, self.n_params(sample.d))
         if not (self.scale(sample, point) > 0).all():
             raise ValueError(
                 f"{name} lies where the scale of the {self.name} model is not positive for this "
@@ -185,7 +186,7 @@ class Model(ABC):
             raise ValueError(f"X does not vary: the {self.name} model has no positive scale for it")
 
     def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Moments]:
-        return check.vector(params, "params", self.n_params(sample.d)), sample.moments()
+        return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()
 
     def _direction(self, point: Floats, m: Moments, d: int) -> tuple[Floats, Floats]:
         u = np.empty((1, d))

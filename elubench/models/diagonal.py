@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.models.base import Algebra, Natural
 from elubench.models.isotropic import SymmetricModel, symmetric_error
-from elubench.samples.base import Floats, Moments, Sample
+from elubench.samples.base import Moments, Sample
 
 
 @kernel("exact", signatures.SCALE)

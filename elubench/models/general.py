@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elubench import checks
+from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.models.base import Algebra, Model, Natural
-from elubench.samples import check
-from elubench.samples.base import Floats, Moments, Sample
+from elubench.samples.base import Moments, Sample
 
 
 @kernel("exact")
@@ -361,7 +362,7 @@ class General(Model):
 
     def truth(self, location: ArrayLike, d: int) -> Floats:
         given = np.asarray(location)
-        one = check.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
+        one = checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
         return np.concatenate([one, one])
 
     def is_stationary_start(self, params: Floats) -> bool:

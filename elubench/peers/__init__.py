@@ -10,7 +10,7 @@ from elubench.peers.adapters import PEERS
 from elubench.peers.base import Adapter, Judge, Mixture, Peer
 from elubench.peers.comparison import Comparison, Progress, compare, load
 from elubench.peers.plans import Plan, plan
-from elubench.peers.tables import as_text
+from elubench.peers.printed import as_text
 
 __all__ = [
     "PEERS",

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from elubench.peers.base import BUDGET, Adapter, Floats, Judge, Mixture, Peer
+from elubench.checks import Floats
+from elubench.peers.base import BUDGET, Adapter, Judge, Mixture, Peer
 
 #: Iterations between two looks at a fit that is underway, as a share of those made.
 _LOOK_EVERY = 0.04

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from elubench.checks import Floats
 
 #: Distance of the locations from their middle where all of them start.
 START_NORM = 0.8

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from elubench.checks import Floats
 from elubench.peers.adapters import ELUBENCH, LIMITS
-from elubench.peers.base import BUDGET, Floats, Peer
+from elubench.peers.base import BUDGET, Peer
 from elubench.peers.plans import Cell, Plan, expected, expected_turns
 from elubench.peers.processes import Failed
 from elubench.peers.rounds import ATTEMPTS, Attempts, Crew, Turns, attempt, take_turns

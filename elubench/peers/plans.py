@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from elubench.papers.beyond_em.theory import radius
 from elubench.peers.adapters import ELUBENCH, LIMITS, PEERS
 from elubench.peers.base import Peer
-from elubench.theory import radius
 
 PARTS = ("iteration", "answer")
 #: Calls for one iteration that a slow peer's single turn amounts to, with those that come before it.

@@ -20,7 +20,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from elubench import __version__
-from elubench.peers.base import Adapter, Floats, Judge, Mixture, common_start, mean_loss
+from elubench.checks import Floats
+from elubench.peers.base import Adapter, Judge, Mixture, common_start, mean_loss
 
 _LONG = 1.0  # seconds of a call that is not repeated only to be sure
 _MOST_EXTRA = 200_000

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from elubench.censoring import Floats, counts, require
+from elubench.checks import Floats
+from elubench.rates.censoring import counts, require
 from elubench.rates.laws import LAWS, fit, log_law
 from elubench.rates.medians import Medians, step_of
 from elubench.rates.resampling import (

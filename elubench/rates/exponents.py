@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from elubench.censoring import Floats, require
+from elubench.checks import Floats
+from elubench.rates.censoring import require
 from elubench.rates.resampling import (
     TooLittle,
     check_options,

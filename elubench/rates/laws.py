@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from elubench.censoring import Floats
+from elubench.checks import Floats
 from elubench.rates.resampling import least_squares
 
 #: The laws of the growth contest, in the order of their names.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from elubench.censoring import Counts, Floats, quantile, weighted_quantiles
+from elubench.checks import Floats
+from elubench.rates.censoring import Counts, quantile, weighted_quantiles
 from elubench.rates.resampling import draws
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from elubench.censoring import Floats
+from elubench.checks import Floats
 
 LEAST_SIZES = 3  # values of n for a line and one to spare
 

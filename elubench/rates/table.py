@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from elubench import theory
-from elubench.censoring import require
+from elubench.papers.beyond_em import theory
+from elubench.rates.censoring import require
 from elubench.rates.contests import Growth, growth
 from elubench.rates.exponents import check_statistic, exponent
 from elubench.rates.resampling import LEAST_SIZES, TooLittle, check_options

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from elubench.censoring import require
+from elubench.rates.censoring import require
 
 
 def mle_at_zero(frame: pd.DataFrame, tolerance: float = 0.1, by: str = "n") -> pd.DataFrame:

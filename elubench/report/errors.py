@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from elubench import rates, theory
+from elubench import rates
+from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.figures.panels import root_mean_square
 from elubench.report.captions import beta_of
-from elubench.report.paper_panels import root_mean_square
 from elubench.report.style import (
     QUIET,
     THEORY,

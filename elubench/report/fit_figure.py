@@ -16,9 +16,9 @@ import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from elubench.checks import Floats
 from elubench.fits import Fit
 from elubench.samples import ArraySample, LatticeSample, Sample
-from elubench.samples.base import Floats
 
 #: File types that a figure can be saved as.
 SUFFIXES = (".pdf", ".png", ".svg")

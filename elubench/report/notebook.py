@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from elubench.report.page import SIGNS, maths, typeset
 from elubench.report.style import as_png
 from elubench.report.summary import number, region, with_interval
-from elubench.verdicts import Finding, Measurement
+from elubench.verification.verdicts import Finding, Measurement
 
 #: A folder to which :func:`shown` writes the figures that have the name of a thumbnail.
 THUMBNAILS = "ELUBENCH_THUMBNAILS"

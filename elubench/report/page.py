@@ -19,15 +19,15 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from elubench.console import duration
-from elubench.evidence import LEVELS, Evidence
+from elubench.cli.console import duration
+from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
+from elubench.papers.beyond_em.rival_tables import RivalTable, rival_tables
 from elubench.report import summary
-from elubench.report.figures import FIGURES, FigureMaker
 from elubench.report.style import as_svg
 from elubench.report.summary import console_table
-from elubench.report.tables import RivalTable, rival_tables
-from elubench.store import write_whole
-from elubench.verdicts import VERDICTS, Finding, Measurement
+from elubench.studies.store import write_whole
+from elubench.verification.evidence import LEVELS, Evidence
+from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
 __all__ = ["console_table", "write_report"]
 
@@ -109,7 +109,7 @@ def write_report(
     folder : made if there is none. Files are replaced, each whole or not at all.
     command : how to make this report again; by default that of the command line.
     seconds : wall-clock of the verification, where it is known.
-    figures : makers by key, by default all of :mod:`elubench.report.figures`.
+    figures : makers by key, by default all of :mod:`elubench.papers.beyond_em.figures.makers`.
     """
     makers = FIGURES if figures is None else figures
     for finding in findings:

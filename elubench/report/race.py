@@ -13,7 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elubench import censoring, theory
+from elubench.papers.beyond_em import theory
+from elubench.rates import censoring
 from elubench.report.captions import beta_of
 from elubench.report.style import (
     THEORY,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elubench import __version__
-from elubench.verdicts import VERDICTS, Finding, Measurement, Verdict
+from elubench.verification.verdicts import VERDICTS, Finding, Measurement, Verdict
 
 #: Columns of a terminal that the table fits.
 WIDTH = 80

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elubench import checks
+from elubench.checks import Floats
 from elubench.kernels import tiles
 from elubench.kernels._jit import ready
-from elubench.samples import check
-from elubench.samples.base import Floats, PackedSample
+from elubench.samples.base import PackedSample
 
 _CHUNK_NUMBERS = 1 << 21
 
@@ -26,9 +27,9 @@ class ArraySample(PackedSample):
     """
 
     def __init__(self, X: Any, weights: ArrayLike | None = None):
-        X = check.table(X)
+        X = checks.table(X)
         n, d = X.shape
-        row_weights = check.weights(weights, n)
+        row_weights = checks.weights(weights, n)
         packed = tiles.empty_tiles(n, d, row_weights is not None)
         verdicts = np.zeros(len(packed.data), dtype=np.int64)
         step = max(1, _CHUNK_NUMBERS // d)
@@ -46,8 +47,8 @@ class ArraySample(PackedSample):
 
         Both parts have at least two rows.
         """
-        fraction = check.real(fraction, "fraction", 0.0, 1.0)
-        seed = check.integer(seed, "seed", 0)
+        fraction = checks.real(fraction, "fraction", 0.0, 1.0)
+        seed = checks.integer(seed, "seed", 0)
         held = min(max(round(fraction * self.n), 2), self.n - 2)
         if held < 2:
             raise ValueError(

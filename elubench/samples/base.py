@@ -10,13 +10,12 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from elubench.checks import Floats
 from elubench.kernels import reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles
-
-Floats = NDArray[np.float64]
 
 
 class Moments(NamedTuple):

@@ -12,8 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elubench.samples import check
-from elubench.samples.base import Floats
+from elubench import checks
+from elubench.checks import Floats
 
 BLOCK_ROWS = 65536
 
@@ -35,9 +35,9 @@ def gaussian(
     seed : a non-negative integer; the same seed gives the same rows, for any number of threads.
     location, scale : a number or d numbers; ``scale`` is the variance, sigma squared.
     """
-    n = check.integer(n, "n", 1)
-    d = check.integer(d, "d", 1)
-    seed = check.integer(seed, "seed", 0)
+    n = checks.integer(n, "n", 1)
+    d = checks.integer(d, "d", 1)
+    seed = checks.integer(seed, "seed", 0)
     shift, spread = affine(location, scale, d)
     rows = np.empty((n, d))
 
@@ -67,4 +67,4 @@ def affine(location: ArrayLike, scale: ArrayLike, d: int) -> tuple[Floats, Float
 
 def _spread_over(value: ArrayLike, name: str, d: int) -> Floats:
     given = np.asarray(value)
-    return check.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)
+    return checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)

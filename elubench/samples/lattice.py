@@ -18,9 +18,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elubench import checks
+from elubench.checks import Floats
 from elubench.kernels.tiles import LARGEST, Tiles, empty_tiles
-from elubench.samples import check
-from elubench.samples.base import Floats, PackedSample
+from elubench.samples.base import PackedSample
 from elubench.samples.draws import affine
 
 _SPACING = {1: 0.125, 2: 0.25, 3: 0.4, 4: 0.5}
@@ -39,11 +40,11 @@ class LatticeSample(PackedSample):
 
     def __init__(self, nodes: ArrayLike, counts: ArrayLike):
         rows = np.ascontiguousarray(
-            np.array(check.table(np.asarray(nodes), "nodes"), dtype=np.float64)
+            np.array(checks.table(np.asarray(nodes), "nodes"), dtype=np.float64)
         )
         if not (np.abs(rows) <= LARGEST).all():
             raise ValueError("Input nodes contains NaN, infinity or values too large to square.")
-        weights = check.weights(counts, len(rows), "counts")
+        weights = checks.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
             raise ValueError("counts must be whole numbers")
         if weights.sum() > _MOST:
@@ -62,9 +63,9 @@ class LatticeSample(PackedSample):
 
         The sample depends on (n, d, seed); samples of different n are independent of each other.
         """
-        n = check.integer(n, "n", 2, _MOST)
-        d = check.integer(d, "d", 1, 4)
-        seed = check.integer(seed, "seed", 0)
+        n = checks.integer(n, "n", 2, _MOST)
+        d = checks.integer(d, "d", 1, 4)
+        seed = checks.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
         spacing = _SPACING[d]
         # The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets what
@@ -83,8 +84,8 @@ class LatticeSample(PackedSample):
         For independent draws this is the same as choosing rows at random; the number held out is
         binomial with mean fraction n.
         """
-        fraction = check.real(fraction, "fraction", 0.0, 1.0)
-        seed = check.integer(seed, "seed", 0)
+        fraction = checks.real(fraction, "fraction", 0.0, 1.0)
+        seed = checks.integer(seed, "seed", 0)
         rng = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, self.n])))
         held = rng.binomial(self.counts.astype(np.int64), fraction).astype(np.float64)
         if min(np.count_nonzero(held), np.count_nonzero(self.counts - held)) < 2:

@@ -1,0 +1,1 @@
+"""Beyond EM Algorithm on Over-specified Two-Component Location-Scale Gaussian Mixtures."""

@@ -1,0 +1,89 @@
+"""The paper's panels in numbers: what their captions say, held against the runs that remake them.
+
+Left-hand panels: ELU comes to the radius linearly and then diverges, EM comes there sublinearly. Speeds
+are compared by steps of a fixed factor in the error: one of linear convergence takes as many iterations
+as the one before it; under a power law t^(-1/alpha) it takes factor^alpha times as many.
+
+Right-hand panels: the errors of the validated iterate fall like a power of n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from elubench import rates
+from elubench.papers.beyond_em import theory
+from elubench.verification.measuring import ERRORS, LEVEL, around
+from elubench.verification.verdicts import Measurement
+
+#: The factor of a step in the error.
+FACTOR = math.sqrt(2.0)
+#: Paths are followed to this multiple of their least error: closer, they turn.
+_CLOSE = 1.1
+_STATED = {"location_error": "location_n", "scale_error": "scale_n"}
+
+
+def step_times(path: pd.DataFrame, factor: float = FACTOR) -> list[float]:
+    """Iterations after which the error is what it was at first over the factor, over its square, ...
+
+    ``path`` has columns ``t`` and ``location_error``, in the order of t. Times are interpolated.
+    """
+    t = path["t"].to_numpy(dtype=float)
+    error = np.minimum.accumulate(path["location_error"].to_numpy(dtype=float))
+    steps = math.log(error[0] / (_CLOSE * error[-1])) / math.log(factor)
+    times = []
+    for k in range(1, math.floor(steps) + 1):
+        target = error[0] / factor**k
+        after = int(np.argmax(error <= target))
+        between = math.log(error[after - 1] / target) / math.log(error[after - 1] / error[after])
+        times.append(float(t[after - 1] + between * (t[after] - t[after - 1])))
+    return times
+
+
+def descents(paths: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """One row an algorithm of a left-hand panel, medians over replicates.
+
+    ``closest`` is the least error in units of the radius, ``after`` the iterations it took,
+    ``ended`` how most runs ended, ``slowing`` the iterations of the last step in the error over those
+    of the step before: 1 where convergence is linear (see the module), nan with fewer than two steps.
+    """
+    rows = []
+    for name, part in paths.groupby("algorithm"):
+        radius = float(part["radius"].iloc[0])
+        found = []
+        for _, path in part.groupby("replicate"):
+            error = path["location_error"].to_numpy(dtype=float)
+            times = np.diff(step_times(path), prepend=0.0)
+            slowing = times[-1] / times[-2] if len(times) > 1 else math.nan
+            found.append((error.min() / radius, float(path["t"].iloc[error.argmin()]), slowing))
+        closest, after, slowing = np.median(np.array(found), axis=0)
+        ended = kept.loc[kept["algorithm"] == name, "status"].mode().iloc[0]
+        rows.append((name, closest, after, ended, slowing))
+    return pd.DataFrame(rows, columns=["algorithm", "closest", "after", "ended", "slowing"])
+
+
+def sublinear(model: str, d: int) -> float:
+    """``slowing`` of EM by theory: the factor to the power alpha."""
+    return float(FACTOR ** theory.homogeneity(model, d).value)
+
+
+def slopes(rows: pd.DataFrame, algorithm: str = "ELU") -> dict[str, Measurement]:
+    """Exponents of n in the validated errors of a right-hand panel, by the column of the error."""
+    part = rows[rows["algorithm"] == algorithm]
+    stated = theory.rates(str(part["model"].iloc[0]), int(part["d"].iloc[0]), "elu")
+    found = {}
+    for column, name in _STATED.items():
+        fit = rates.exponent(part, value=column, level=LEVEL)
+        expected = getattr(stated, name)
+        found[column] = Measurement(
+            f"exponent of n, {column.replace('_', ' ')}",
+            fit.slope,
+            fit.low,
+            fit.high,
+            expected,
+            around(expected, ERRORS),
+        )
+    return found

@@ -1,0 +1,257 @@
+"""Theorem 1 and what the paper says of EM: radii and iterations, in n and in d."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from elubench import rates
+from elubench.algorithms import step_size_conditions
+from elubench.papers.beyond_em import theory
+from elubench.verification.evidence import Evidence
+from elubench.verification.measuring import (
+    ELU_ISOTROPIC,
+    ERRORS,
+    INF,
+    ITERATIONS,
+    LEVEL,
+    MARGIN_ERRORS,
+    MARGIN_ITERATIONS,
+    Measured,
+    Missing,
+    around,
+    censored,
+    claim,
+    contest,
+    exponent_of,
+    numbers,
+    rows_of,
+    settings_of,
+    share_of,
+)
+from elubench.verification.verdicts import Measurement
+
+
+def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
+    rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="end")
+    dimension = int(rows["d"].min())
+    rows = rows[rows["d"] == dimension]
+    stated = theory.rates("isotropic", dimension, "elu")
+    share = rates.mle_at_zero(rows)
+    remarks = [
+        f"The sample's own optimum is exactly 0 on {share['share'].mean():.0%} of the samples; "
+        "they are part of every mean."
+    ]
+    norm = float(rows["start_norm"].iloc[0])
+    conditions = step_size_conditions(0.01, 0.8, norm, dimension)
+    if not conditions.growth_ok:
+        remarks.append(
+            "The theorem's first condition on eta and beta asks for at least 1 and is "
+            f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
+            f"a start at {norm:g}: the rate holds without it."
+        )
+    return Measured(
+        (
+            exponent_of(rows, "location_error", stated.location_n),
+            exponent_of(rows, "scale_error", stated.scale_n, statistic="mean"),
+        ),
+        settings_of(rows),
+        tuple(remarks),
+        ("local-slopes", "figure-1" if dimension == 1 else "figure-2"),
+    )
+
+
+@claim(
+    "theorem-1a-radii",
+    "ELU reaches n^(-1/8) and n^(-1/4), d = 1",
+    "Theorem 1(a)",
+    "theorem",
+    "On one Gaussian at d = 1, some ELU iterate is within a multiple of n^(-1/8) of the true "
+    "location, up to logarithms, and its squared scale within n^(-1/4).",
+    "Exponents of n in the error of the iterate that validation selects: root mean square of the "
+    f"location, mean of the squared scale. {MARGIN_ERRORS}",
+)
+def _(evidence: Evidence) -> Measured:
+    return _theorem_radii(evidence, 1)
+
+
+@claim(
+    "theorem-1a-iterations",
+    "ELU needs O(log n) iterations, d = 1",
+    "Theorem 1(a)",
+    "theorem",
+    "At d = 1 ELU is within the radius after a multiple of log n iterations. With the homogeneity "
+    "of Lemma 1 the multiple is 0.75/ln(1/beta).",
+    f"Iterations until twice the radius n^(-1/8), censored runs included. {MARGIN_ITERATIONS}",
+)
+def _(evidence: Evidence) -> Measured:
+    return logarithmic(evidence, 1)
+
+
+@claim(
+    "theorem-1b-radii",
+    "ELU reaches n^(-1/4) and n^(-1/2), d >= 2",
+    "Theorem 1(b)",
+    "theorem",
+    "At d >= 2 some ELU iterate is within a multiple of (d/n)^(1/4) of the true location, and its "
+    "squared scale within (nd)^(-1/2).",
+    f"As at d = 1, at the smallest d >= 2 of the study. {MARGIN_ERRORS}",
+)
+def _(evidence: Evidence) -> Measured:
+    return _theorem_radii(evidence, [2, 3, 4])
+
+
+@claim(
+    "theorem-1b-iterations",
+    "ELU needs O(log(n/d)) iterations, d >= 2",
+    "Theorem 1(b)",
+    "theorem",
+    "At d >= 2 ELU is within the radius after a multiple of log(n/d) iterations. With the "
+    "homogeneity of Lemma 1 the multiple is 0.5/ln(1/beta).",
+    f"Iterations until twice the radius (d/n)^(1/4), censored runs included. {MARGIN_ITERATIONS}",
+)
+def _(evidence: Evidence) -> Measured:
+    return logarithmic(evidence, [2, 3, 4])
+
+
+def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
+    """ELU's iterations against the logarithm, at the smallest of these d that was run."""
+    rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
+    dimension = int(rows["d"].min())
+    rows = rows[rows["d"] == dimension]
+    beta = numbers(rows["options"].iloc[0])["beta"]
+    slope = theory.rates("isotropic", dimension, "elu").slope(beta)
+    found = rates.growth(rows, level=LEVEL, holdout=2)
+    return Measured(
+        (
+            Measurement(
+                "iterations for each unit of ln n",
+                *found.slope_per_log,
+                slope,
+                around(slope, ITERATIONS),
+                "upper half of the sizes",
+            ),
+            contest(found, "logarithm"),
+        ),
+        settings_of(rows),
+        (censored(rows),),
+        ("passes", "local-slopes"),
+    )
+
+
+def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
+    rows = rows_of(
+        evidence, algorithm="EM", model="isotropic", samples="lattice", d=d, stop="radius"
+    )
+    dimension = int(rows["d"].min())
+    rows = rows[rows["d"] == dimension]
+    stated = theory.rates("isotropic", dimension, "em").iterations_n
+    found = rates.growth(rows, level=LEVEL, holdout=2)
+    return Measured(
+        (
+            Measurement(
+                "exponent of n in the iterations",
+                *found.exponent,
+                stated,
+                around(stated, ITERATIONS),
+                "upper half of the sizes",
+            ),
+            contest(found, "power"),
+            share_of(
+                "share of samples on which EM reaches the radius",
+                int(rows["reached"].sum()),
+                len(rows),
+                (0.9, 1.0),
+            ),
+        ),
+        settings_of(rows),
+        (censored(rows),),
+        ("passes", "local-slopes"),
+    )
+
+
+@claim(
+    "em-iterations-1",
+    "EM needs n^(3/4) iterations, d = 1",
+    "Section 2.2, after Theorem 1",
+    "remark",
+    "At d = 1 EM comes within the same radius as ELU, after O(n^(3/4)) iterations.",
+    f"Iterations until twice the radius n^(-1/8), censored runs included. {MARGIN_ITERATIONS} EM "
+    "reaches the radius on at least nine samples of ten.",
+)
+def _(evidence: Evidence) -> Measured:
+    return _polynomial(evidence, 1)
+
+
+@claim(
+    "em-iterations-d",
+    "EM needs n^(1/2) iterations, d >= 2",
+    "Section 2.2, after Theorem 1",
+    "remark",
+    "At d >= 2 EM comes within the same radius as ELU, after O((n/d)^(1/2)) iterations.",
+    f"Iterations until twice the radius (d/n)^(1/4), censored runs included. {MARGIN_ITERATIONS} "
+    "EM reaches the radius on at least nine samples of ten.",
+)
+def _(evidence: Evidence) -> Measured:
+    return _polynomial(evidence, [2, 3, 4])
+
+
+@claim(
+    "dimension-radii",
+    "Radii grow like d^(1/4) and fall like d^(-1/2)",
+    "Theorem 1(b)",
+    "theorem",
+    "At a fixed n the radius of the location is proportional to d^(1/4) and that of the squared "
+    "scale to d^(-1/2), or smaller.",
+    "Exponents of d in the error of the iterate that validation selects, at a fixed n. The theorem "
+    "is an upper bound. Agrees: an exponent at most a fifth above the stated one, with all of "
+    "its interval.",
+)
+def _(evidence: Evidence) -> Measured:
+    rows = _over_d(evidence, "ELU")
+    location = exponent_of(rows, "location_error", 0.25, by="d")
+    scale = exponent_of(rows, "scale_error", -0.5, by="d", statistic="mean")
+    return Measured(
+        tuple(replace(one, accepted=(-INF, one.accepted[1])) for one in (location, scale)),
+        settings_of(rows),
+        (),
+        ("dimensions",),
+    )
+
+
+@claim(
+    "dimension-iterations",
+    "EM's iterations fall like d^(-1/2) at fixed n",
+    "Section 2.2, after Theorem 1",
+    "remark",
+    "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), so fewer of them where d is large.",
+    "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: within a fifth "
+    "of the stated one, with all of its 95 % interval.",
+)
+def _(evidence: Evidence) -> Measured:
+    rows = _over_d(evidence, "EM")
+    found = rates.growth(rows, by="d", level=LEVEL)
+    return Measured(
+        (
+            Measurement(
+                "exponent of d in the iterations",
+                *found.exponent,
+                -0.5,
+                (-INF, -0.5 + ERRORS * 0.5),
+            ),
+        ),
+        settings_of(rows),
+        (censored(rows),),
+        ("dimensions",),
+    )
+
+
+def _over_d(evidence: Evidence, algorithm: str) -> pd.DataFrame:
+    """Rows with several d at one n."""
+    rows = rows_of(evidence, algorithm=algorithm, model="isotropic", samples="direct", stop="end")
+    rows = rows[rows["d"] >= 2]
+    grids = [part for _, part in rows.groupby(["block", "n"]) if part["d"].nunique() > 2]
+    if not grids:
+        raise Missing(f"No study of the level {evidence.level} has three or more d at one n.")
+    return max(grids, key=lambda part: part["d"].nunique())

@@ -1,0 +1,1 @@
+"""The figures that only this paper has."""

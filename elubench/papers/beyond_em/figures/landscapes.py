@@ -1,0 +1,195 @@
+"""What the data are not needed for: the loss at infinite n, iterates on it, and the noise around it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from elubench.papers.beyond_em import lemmas, population, theory
+from elubench.report.style import (
+    THEORY,
+    handle,
+    legend_below,
+    look_of,
+    new_figure,
+    power,
+    power_ticks,
+    shade,
+    size,
+    slope_line,
+    styled,
+)
+
+#: Where the trajectories begin, of one norm: on the diagonal, and off it.
+EQUAL, GENERIC = (0.5, 0.5), (0.6, 0.374)
+STEPS, ETA, BETA = 300, 1.0, 0.9
+_EDGE = 0.72
+
+
+@styled
+def landscape_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
+    """The loss at infinite n: how flat it is along a ray, and EM and ELU on the diagonal model's."""
+    figure, panels = new_figure(2, 2, height=3.2, height_ratios=(0.9, 1.1))
+    draw_profiles(panels[0], panels[1], dimensions)
+    draw_diagonal(panels[2], panels[3])
+    legend_below(
+        figure,
+        [
+            *panels[0].get_legend_handles_labels()[0],
+            handle("EM"),
+            handle("ELU"),
+            Line2D([], [], color="black", marker="o", ls="-", lw=1.2, label="equal start"),
+            Line2D([], [], color="black", marker="s", ls=":", lw=1.8, label="generic start"),
+        ],
+        columns=7,
+    )
+    return figure
+
+
+def draw_profiles(left: Axes, right: Axes, dimensions: Sequence[int]) -> None:
+    """The isotropic loss above its minimum and its gradient by |theta|, with the powers of Lemma 1."""
+    r = np.geomspace(0.01, 0.9, 60)
+    for place, d in enumerate(dimensions):
+        profile = lemmas.isotropic_profile(d, r)
+        for axes, column in ((left, "gap"), (right, "gradient")):
+            axes.plot(r, profile[column], color=shade(place, len(dimensions)), label=f"d = {d}")
+    left.set_title("isotropic: loss above its minimum")
+    right.set_title("isotropic: norm of the gradient")
+    for axes, column, more in ((left, "gap", 2.0), (right, "gradient", 1.0)):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for d in {min(dimensions), max(dimensions)}:
+            slope = theory.homogeneity("isotropic", d).value + more
+            value = float(lemmas.isotropic_profile(d, [0.01])[column].iloc[0])
+            below = d == 1
+            anchor = (0.01, value * (0.1 if below else 10.0))
+            slope_line(axes, (0.01, 0.2), anchor, slope, f"slope {slope:g}", above=not below)
+        axes.set_xlabel(r"$|\theta|$")
+        power_ticks(axes, "x")
+        power_ticks(axes, "y", most=7)
+    left.set_ylabel(r"$f(\theta) - f(0)$")
+    right.set_ylabel(r"$|\nabla f(\theta)|$")
+
+
+def draw_diagonal(left: Axes, right: Axes) -> None:
+    """The diagonal loss at d = 2 as a map, with EM and ELU from an equal and a generic start."""
+    grid = np.linspace(-0.03, _EDGE, 91)
+    x, y = np.meshgrid(grid, grid)
+    gap = population.loss("diagonal", np.stack([x, y], axis=-1))
+    levels = np.log10(np.maximum(gap, 1e-12))
+    marks = np.arange(-9.0, 0.1, 1.0)
+    filled = left.contourf(x, y, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55)
+    figure = left.get_figure(root=True)
+    assert figure is not None
+    bar = figure.colorbar(filled, ax=left, shrink=0.9, pad=0.02, ticks=[-8, -6, -4, -2, 0])
+    bar.ax.set_yticklabels([power(10.0**k) for k in (-8, -6, -4, -2, 0)])
+    bar.set_label("loss above its minimum", fontsize=8.5)
+    for start, marker in ((EQUAL, "o"), (GENERIC, "s")):
+        for algorithm in ("em", "elu"):
+            path = lemmas.diagonal_flow(start, algorithm, STEPS, ETA, BETA)
+            _draw_path(left, right, path, algorithm.upper(), start == EQUAL)
+        left.plot(*start, marker, color="black", markersize=6, zorder=4)
+    left.set_xlim(-0.03, _EDGE)
+    left.set_ylim(-0.03, _EDGE)
+    left.set_aspect("equal")
+    left.set_xlabel(r"$\theta_1$")
+    left.set_ylabel(r"$\theta_2$")
+    left.set_title("diagonal, d = 2: iterates on the loss")
+    right.set_xscale("log")
+    right.set_yscale("log")
+    right.set_xlim(1.0, STEPS)
+    right.set_ylim(max(right.get_ylim()[0], 1e-7), None)
+    right.set_title("diagonal: distance from the truth")
+    right.set_xlabel("iteration t")
+    right.set_ylabel(r"$|\theta_t|$")
+    power_ticks(right, "x")
+    power_ticks(right, "y")
+
+
+def _draw_path(left: Axes, right: Axes, path: pd.DataFrame, name: str, equal: bool) -> None:
+    kind = look_of(name)
+    style = "-" if equal else ":"
+    width = 1.6 if equal else 2.0
+    wide = 2.0 if name == "EM" and equal else 0.0  # to show under ELU on the diagonal
+    left.plot(
+        path["theta_1"].abs(),
+        path["theta_2"].abs(),
+        color=kind.colour,
+        linestyle=style,
+        linewidth=width + wide,
+        zorder=3.0,
+    )
+    later = path[path["t"] > 0]
+    right.plot(later["t"], later["norm"], color=kind.colour, linestyle=style, linewidth=width)
+    if path["status"].iloc[-1] == "diverged":
+        last = later.iloc[-1]
+        right.plot(last["t"], last["norm"], "x", color=kind.colour, markersize=7, mew=2.0)
+
+
+#: Settings of the figure on stability: cheap, and enough to see slopes.
+STABILITY_SIZES = (10**4, 10**6, 10**8, 10**10)
+STABILITY_REPLICATES = 12
+
+
+@styled
+def stability_figure(table: pd.DataFrame) -> Figure:
+    """Noise of the gradient against |theta| at d = 1, for several n: ``lemmas.stability`` at d = 1.
+
+    Left as it is; right in units of n^(-1/2), where all n should fall on one curve.
+    """
+    figure, panels = new_figure(2, height=3.3)
+    squares = table.assign(square=table["noise"] ** 2)
+    mean = squares.groupby(["n", "r"], as_index=False)["square"].mean()
+    sizes = sorted(mean["n"].unique())
+    for place, n in enumerate(sizes):
+        part = mean[mean["n"] == n]
+        noise = np.sqrt(part["square"])
+        colour = shade(len(sizes) - 1 - place, len(sizes))
+        for axes, scale in ((panels[0], 1.0), (panels[1], math.sqrt(n))):
+            axes.plot(part["r"], scale * noise, color=colour, marker="o", markersize=3.0)
+        edge = theory.phase_radius(float(n))
+        at = part.iloc[int(np.argmin(np.abs(np.log(part["r"] / edge))))]
+        panels[0].plot(at["r"], math.sqrt(at["square"]), "k|", markersize=11, mew=1.4, zorder=4)
+    r = np.array([float(mean["r"].min()), float(mean["r"].max())])
+    scaled = mean.assign(value=np.sqrt(mean["square"] * mean["n"]))
+    first = float(scaled.loc[scaled["r"] == scaled["r"].min(), "value"].mean())
+    last = float(scaled.loc[scaled["r"] == scaled["r"].max(), "value"].mean())
+    for axes in panels:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel(r"$|\theta|$")
+    middle = math.sqrt(r[0] * r[1])
+    slope_line(panels[1], (r[0], middle), (r[0], 0.35 * first), 3.0, "slope 3", above=False)
+    slope_line(panels[1], (middle, r[1]), (r[1], 2.5 * last), 1.0, "slope 1")
+    panels[0].set_title("gradient of a sample less that at infinite n")
+    panels[1].set_title(r"the same times $n^{1/2}$")
+    panels[0].set_ylabel("root mean square noise")
+    for axes in panels:
+        power_ticks(axes, "x")
+        power_ticks(axes, "y", most=7)
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=shade(len(sizes) - 1 - k, len(sizes)),
+            marker="o",
+            ms=3,
+            label=f"n = {size(n)}",
+        )
+        for k, n in enumerate(sizes)
+    ]
+    mark = Line2D([], [], color="black", marker="|", ms=11, mew=1.4, ls="", label=r"$n^{-1/16}$")
+    legend_below(figure, [*handles, mark, Line2D([], [], label="theory", **THEORY)])
+    return figure
+
+
+def stability_table(seed: int) -> pd.DataFrame:
+    """The rows of :func:`stability_figure`."""
+    radii = np.geomspace(0.01, 0.7, 16)
+    return lemmas.stability(1, STABILITY_SIZES, radii, STABILITY_REPLICATES, "lattice", seed)

@@ -1,0 +1,174 @@
+"""The paper's figures: errors against iterations, and the validated error against n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from elubench.papers.beyond_em import theory
+from elubench.report.style import (
+    QUIET,
+    fraction,
+    handle,
+    in_order,
+    legend_below,
+    look_of,
+    new_figure,
+    power_ticks,
+    size,
+    slope_line,
+    styled,
+)
+
+#: Drawn in front; what the paper does not have stands faint behind.
+MAIN = ("EM", "ELU", "CentredELU")
+_FAINT = 0.45
+_DEPTH = 0.05  # how far below the radius an error is still shown
+
+
+@styled
+def paper_figure(paths: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -> Figure:
+    """Two panels as in the paper.
+
+    Parameters
+    ----------
+    paths : traces of runs on samples of one n; kept : the rows of the same runs.
+    sizes : rows over several n, with validation.
+    """
+    figure, (left, right) = new_figure(2, height=3.5)
+    draw_paths(left, paths, kept)
+    draw_errors(right, sizes)
+    names = in_order([*paths["algorithm"], *sizes["algorithm"]])
+    handles: list[Any] = [handle(name, faint=name not in MAIN) for name in names]
+    handles.append(
+        Line2D([], [], color="black", marker="D", linestyle="", markersize=6, label="validated")
+    )
+    handles.append(
+        Line2D(
+            [],
+            [],
+            color=QUIET,
+            marker="o",
+            linestyle="",
+            markerfacecolor="white",
+            label="scale (open)",
+        )
+    )
+    legend_below(figure, handles, columns=5)
+    return figure
+
+
+def draw_paths(axes: Axes, paths: pd.DataFrame, kept: pd.DataFrame) -> None:
+    """The location's error against iterations, from the first, with the radius and what is kept."""
+    radius = float(kept["radius"].iloc[0])
+    for name in reversed(in_order(paths["algorithm"])):
+        kind, main = look_of(name), name in MAIN
+        part = paths[(paths["algorithm"] == name) & (paths["t"] > 0)]
+        for _, run in part.groupby("replicate"):
+            error = run["location_error"].to_numpy(dtype=float, na_value=np.nan)
+            axes.plot(
+                run["t"],
+                np.where(error > 0.0, error, np.nan),
+                color=kind.colour,
+                linestyle=kind.dash,
+                linewidth=kind.width if main else 1.1,
+                alpha=0.9 if main else _FAINT,
+                zorder=2.5 if main else 2.0,
+            )
+    for name in (name for name in MAIN if name in set(kept["algorithm"])):
+        part = kept[(kept["algorithm"] == name) & (kept["selected"] > 0)]
+        axes.plot(
+            part["selected"].astype(float),
+            part["location_error"].astype(float),
+            "D",
+            color="black",
+            markersize=5.5,
+            markeredgecolor=look_of(name).colour,
+            markeredgewidth=1.2,
+            zorder=4.0,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, _DEPTH * radius), min(high, 20.0))
+    axes.set_xlim(1.0, None)
+    axes.axhline(radius, color=QUIET, linewidth=0.8, linestyle=":", zorder=1.0)
+    axes.annotate(
+        "radius",
+        (1.0, radius),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        xytext=(0.0, -2.0),
+        ha="right",
+        va="top",
+        color=QUIET,
+        fontsize=8.5,
+    )
+    n, d = kept["n"].iloc[0], kept["d"].iloc[0]
+    axes.set_title(f"error by iteration, n = {size(n)}, d = {d}")
+    axes.set_xlabel("iteration t")
+    axes.set_ylabel("error of the location")
+    power_ticks(axes, "x")
+    power_ticks(axes, "y")
+
+
+def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
+    """Root mean square errors of the validated iterate against n, with the slopes of theory."""
+    model, d = str(rows["model"].iloc[0]), int(rows["d"].iloc[0])
+    claimed = theory.rates(model, d, "elu")
+    n = np.array(sorted(rows["n"].unique()), dtype=float)
+    for name in reversed(in_order(rows["algorithm"])):
+        main, kind = name in MAIN, look_of(name)
+        part = rows[rows["algorithm"] == name]
+        for column, face in (("location_error", kind.colour), ("scale_error", "white")):
+            if column == "scale_error" and not main:
+                continue
+            found = root_mean_square(part, column)
+            axes.plot(
+                found.index,
+                found,
+                color=kind.colour,
+                marker=kind.marker,
+                markerfacecolor=face,
+                linestyle=kind.dash,
+                linewidth=1.6 if main else 1.0,
+                alpha=1.0 if main else _FAINT,
+                zorder=2.5 if main else 2.0,
+            )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for column, slope, above in (
+        ("location_error", claimed.location_n, True),
+        ("scale_error", claimed.scale_n, False),
+    ):
+        names = (
+            in_order(rows["algorithm"])
+            if above
+            else [x for x in MAIN if x in set(rows["algorithm"])]
+        )
+        found = pd.concat(
+            [root_mean_square(rows[rows["algorithm"] == name], column) for name in names]
+        )
+        if len(n) < 2 or found.empty:
+            continue
+        levels = found.to_numpy() / found.index.to_numpy(dtype=float) ** slope
+        level = 1.2 * levels.max() if above else levels.min() / 1.25
+        anchor = (n[0], level * n[0] ** slope)
+        slope_line(axes, (n[0], n[-1]), anchor, slope, f"slope {fraction(slope)}", above=above)
+    axes.set_title(f"error of the validated iterate, d = {d}")
+    axes.set_xlabel("sample size n")
+    axes.set_ylabel("root mean square error")
+    power_ticks(axes, "x")
+    power_ticks(axes, "y")
+
+
+def root_mean_square(rows: pd.DataFrame, column: str, by: str = "n") -> pd.Series[float]:
+    """Over replicates, at each value of ``by``; what cannot stand on a logarithmic axis is left out."""
+    squares = rows.assign(square=rows[column].astype(float) ** 2)
+    found = squares.groupby(by)["square"].mean() ** 0.5
+    return found[np.isfinite(found) & (found > 0.0)]

@@ -1,0 +1,103 @@
+"""Tables of the report that are neither findings nor figures: how the rivals compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from elubench.papers.beyond_em.rows import to_radius, validated
+from elubench.report.captions import about, sentence
+from elubench.report.race import passes_table
+from elubench.report.style import in_order, size
+from elubench.verification.evidence import Evidence
+
+_DIMENSIONS = (1, 2, 4)
+_NONE = "–"  # noqa: RUF001
+
+
+@dataclass(frozen=True)
+class RivalTable:
+    """Rows of text; the first column names the algorithm. ``title`` is short, ``caption`` complete."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def rival_tables(evidence: Evidence) -> list[RivalTable]:
+    """Passes to the radius by algorithm and n for each dimension, then distances to the MLE."""
+    tables = []
+    for d in _DIMENSIONS:
+        rows = to_radius(evidence, d)
+        if not rows.empty:
+            tables.append(passes(rows))
+    for d in _DIMENSIONS:
+        rows = validated(evidence, d)
+        if rows["mle_distance"].notna().any():
+            tables.append(distances(rows))
+    return tables
+
+
+def passes(rows: pd.DataFrame) -> RivalTable:
+    """Median passes to the radius by Kaplan-Meier, with the censored share where there is one."""
+    d = rows["d"].iloc[0]
+
+    def cell(found: pd.Series[float]) -> str:
+        lost, median = float(found["censored"]), float(found["median"])
+        if math.isfinite(median):
+            text = f"{median:,.0f}" if median == round(median) else f"{median:,.1f}"
+        else:
+            text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
+        return f"{text} ({lost:.0%})" if lost else text
+
+    return RivalTable(
+        f"Passes to the radius at d = {d}",
+        sentence(
+            f"Median passes over the data to the radius at d = {d}, by Kaplan-Meier; in brackets the "
+            "share of censored runs, where there are any",
+            about(rows),
+        ),
+        *_by_size(passes_table(rows), cell),
+    )
+
+
+def distances(rows: pd.DataFrame) -> RivalTable:
+    """Median distance to the sample's own MLE of the kept and of the last iterate."""
+    d = rows["d"].iloc[0]
+    unit = rows["radius"].astype(float) / rows["radius_constant"].astype(float)
+    table = (
+        rows.assign(kept=rows["mle_distance"] / unit, last=rows["last_mle_distance"] / unit)
+        .groupby(["algorithm", "n"], as_index=False)[["kept", "last"]]
+        .median()
+    )
+
+    def cell(found: pd.Series[float]) -> str:
+        pair = (float(found["kept"]), float(found["last"]))
+        return _NONE if any(map(math.isnan, pair)) else "{:.2f} / {:.2f}".format(*pair)
+
+    return RivalTable(
+        f"Distance to the MLE at d = {d}",
+        sentence(
+            f"Distance to the sample's own maximum-likelihood fit at d = {d} in units of the "
+            "statistical radius (constant 1): medians for the iterate that validation keeps / for "
+            "the last one",
+            about(rows, radius=False),
+        ),
+        *_by_size(table, cell),
+    )
+
+
+def _by_size(
+    table: pd.DataFrame, cell: Callable[[pd.Series[float]], str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Columns and rows: an algorithm a row, a size a column."""
+    sizes = sorted(table["n"].unique())
+    at = {(row["algorithm"], row["n"]): cell(row) for _, row in table.iterrows()}
+    rows = [
+        (name, *(at.get((name, n), _NONE) for n in sizes)) for name in in_order(table["algorithm"])
+    ]
+    return ("algorithm", *(f"n = {size(n)}" for n in sizes)), tuple(rows)

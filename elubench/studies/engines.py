@@ -1,0 +1,183 @@
+"""Where tasks run: ``local``, in this process, or ``dask``, on the workers of a cluster.
+
+An engine is given tasks and yields each with the contents of its files, in any order. Which engine it
+was shows in the columns of time and provenance and in no other.
+
+``local`` runs one task after the other with Numba's threads inside the pass, so a run has the machine
+to itself. ``dask`` runs tasks side by side, one Numba thread each: their times are not comparable.
+Workers on another kind of processor may round differently; on equal ones every bit is the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, NamedTuple
+
+import numba
+
+from elubench import __version__
+from elubench.studies.specs import Spec
+from elubench.studies.store import packed
+from elubench.studies.tasks import Task, perform
+
+ENGINES = ("local", "dask")
+_RETRIES = 3
+_PATIENCE = 30.0  # seconds until a scheduler must have answered
+_QUEUED_PER_WORKER = 8
+
+
+class EngineError(ValueError):
+    """An engine that cannot do what is asked of it."""
+
+
+class Made(NamedTuple):
+    """A task and the contents of its files."""
+
+    task: Task
+    rows: bytes
+    traces: bytes | None
+
+
+class WorkerLostError(EngineError):
+    """Tasks whose workers died again and again."""
+
+
+def local(spec: Spec, tasks: Iterable[Task], done: Callable[[Task], bool]) -> Iterator[Made]:
+    """One task after the other; ``done`` says whether another process has made it meanwhile."""
+    for task in tasks:
+        if not done(task):
+            yield Made(task, *_make(spec, task, "local", True))
+
+
+def _make(spec: Spec, task: Task, engine: str, comparable: bool) -> tuple[bytes, bytes | None]:
+    return packed(spec.hash, task.name, *perform(spec, task.groups, engine, comparable))
+
+
+def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes | None]:
+    if version != __version__:
+        raise EngineError(
+            f"the worker has elubench {__version__}, this process {version}; they must be the same"
+        )
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        return _make(spec, task, "dask", False)
+    finally:
+        numba.set_num_threads(before)
+
+
+def dask(
+    spec: Spec,
+    tasks: Iterable[Task],
+    done: Callable[[Task], bool],
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> Iterator[Made]:
+    """Tasks on the cluster at ``scheduler``, or on ``workers`` processes of this machine.
+
+    A worker that dies has its tasks run again elsewhere. The queue is kept short, so that what another
+    process has made meanwhile is not computed again.
+    """
+    distributed = _distributed()
+    lost: list[str] = []
+    with _client(distributed, workers, scheduler) as client:
+        waiting = iter(tasks)
+        running = distributed.as_completed(loop=client.loop)
+        asked: dict[str, Task] = {}
+
+        def ask() -> bool:
+            for task in waiting:
+                if not done(task):
+                    future = client.submit(
+                        _make_on_worker, spec, task, __version__,
+                        key=f"elubench-{spec.hash}-{task.name}", pure=False, retries=_RETRIES,
+                    )  # fmt: skip
+                    asked[future.key] = task
+                    running.add(future)
+                    return True
+            return False
+
+        cores = max(1, sum(client.nthreads().values()))
+        for _ in range(_QUEUED_PER_WORKER * cores):
+            if not ask():
+                break
+        for future in running:
+            task = asked.pop(future.key)
+            try:
+                rows, traces = future.result()
+            except distributed.KilledWorker:
+                lost.append(task.name)
+            else:
+                yield Made(task, rows, traces)
+            ask()
+    if lost:
+        raise WorkerLostError(
+            f"{len(lost)} tasks were given up because their workers died again and again (too "
+            f"little memory?), the first being {lost[0]}; run the same command to try them again"
+        )
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        if error.name not in ("dask", "distributed"):
+            raise
+        raise EngineError(
+            "the engine 'dask' needs Dask; install it with: pip install 'elubench[dask]'"
+        ) from None
+    return distributed
+
+
+@contextmanager
+def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        with client:
+            yield client
+        return
+    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with ExitStack() as opened:
+        with _unheard_by_children():
+            cluster = opened.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers or _cores(),
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    env=one,
+                )
+            )
+        yield opened.enter_context(distributed.Client(cluster, set_as_default=False))
+
+
+@contextmanager
+def _unheard_by_children() -> Iterator[None]:
+    """Threads and processes that begin meanwhile leave Ctrl-C to this one, which hears it at the end.
+
+    A terminal sends it to all of them, and a worker would show a traceback. Python's resource tracker
+    lifts the block of the thread that starts it, so it is started before.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

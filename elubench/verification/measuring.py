@@ -1,0 +1,237 @@
+"""What claims are made of: their register, and from rows of runs to measurements with intervals.
+
+What agrees with a claim is fixed with it, before anything is measured. The usual margins: exponents of
+errors within a fifth of the stated one, of iterations within a tenth (they are measured more
+precisely), exponents at infinite n within a hundredth.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from elubench import rates
+from elubench.verification.evidence import Evidence
+from elubench.verification.verdicts import Basis, Claim, Measurement
+
+LEVEL = 0.95  # of every interval
+ERRORS, ITERATIONS, EXACT = 0.2, 0.1, 0.01  # relative half-widths of what agrees
+INF = math.inf
+
+
+class Measured(NamedTuple):
+    """What a claim's function returns."""
+
+    measurements: tuple[Measurement, ...]
+    settings: str
+    remarks: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+
+
+Measure = Callable[[Evidence], Measured]
+REGISTER: dict[str, tuple[Claim, Measure]] = {}
+
+
+def claim(
+    key: str, title: str, place: str, basis: Basis, statement: str, rule: str
+) -> Callable[[Measure], Measure]:
+    """Register the function that measures a claim; claims keep the order in which they are written."""
+
+    def register(measure: Measure) -> Measure:
+        REGISTER[key] = (Claim(key, title, statement, place, basis, rule), measure)
+        return measure
+
+    return register
+
+
+class Missing(Exception):
+    """The evidence has nothing on a claim."""
+
+
+def around(value: float, share: float) -> tuple[float, float]:
+    """The region within a share of a value."""
+    return value - share * abs(value), value + share * abs(value)
+
+
+def rows_of(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
+    """Rows of the evidence, or the reason why there are none."""
+    rows = evidence.rows(**conditions)
+    if rows.empty:
+        asked = ", ".join(f"{key} {value}" for key, value in conditions.items())
+        raise Missing(f"There are no runs with {asked} at the level {evidence.level}.")
+    return rows
+
+
+def table_of(evidence: Evidence, name: str) -> pd.DataFrame:
+    """A table of the probes, or the reason why there is none."""
+    if name not in evidence.tables:
+        raise Missing(f"The table '{name}' has not been made yet.")
+    return evidence.tables[name]
+
+
+def settings_of(rows: pd.DataFrame) -> str:
+    """Which runs these are, in a line."""
+    sizes = sorted(rows["n"].unique())
+    n = f"n from {sizes[0]:.0e} to {sizes[-1]:.0e}"
+    if len(sizes) == 1:
+        n = f"n = {sizes[0]:.0e}" if float(f"{sizes[0]:.0e}") == sizes[0] else f"n = {sizes[0]:,}"
+    counts = rows.groupby(["n", "d", "start", "algorithm", "options"]).size()
+    pairs = sorted(set(zip(rows["algorithm"], rows["options"], strict=True)))
+    options = [_named(str(name), numbers(str(given))) for name, given in pairs]
+    held = rows["validation"].dropna().unique()
+    parts = [
+        f"{'/'.join(rows['model'].unique())} model, d = {_listed(rows['d'])}, "
+        f"{n.replace('e+', 'e')} ({len(sizes)} size{'s' if len(sizes) > 1 else ''})",
+        f"{int(counts.min())} {rows['samples'].iloc[0]} samples each",
+        f"start {'/'.join(rows['start'].unique())}, norm {_listed(rows['start_norm'])}",
+        ", ".join(options),
+        f"radius constant {_listed(rows['radius_constant'])}",
+        f"{held[0]:.0%} held out" if len(held) else "nothing held out",
+        f"study {rows['study'].iloc[0]}, seed {_listed(rows['seed'])}",
+    ]
+    return "; ".join(parts)
+
+
+def _listed(column: pd.Series[Any]) -> str:
+    return ", ".join(f"{value:g}" for value in sorted(column.unique()))
+
+
+def _named(algorithm: str, steps: dict[str, float]) -> str:
+    said = ", ".join(f"{key} {value:g}" for key, value in steps.items())
+    return f"{algorithm} ({said})" if said else algorithm
+
+
+def numbers(options: str) -> dict[str, float]:
+    """The step sizes among an algorithm's options."""
+    given = json.loads(options)
+    return {key: given[key] for key in ("eta", "beta") if isinstance(given.get(key), int | float)}
+
+
+def exponent_of(
+    rows: pd.DataFrame,
+    value: str,
+    expected: float,
+    share: float = ERRORS,
+    by: str = "n",
+    statistic: str | float = "rmse",
+    name: str | None = None,
+) -> Measurement:
+    """The exponent of ``by`` in an error over replicates."""
+    fit = rates.exponent(rows, value=value, by=by, statistic=statistic, level=LEVEL)
+    what = {"location_error": "location error", "scale_error": "scale error"}.get(value, value)
+    said = {"rmse": "root mean square", "mean": "mean"}
+    note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
+    if fit.moving:
+        note += "; the local slope still moves with " + by
+    return Measurement(
+        name or f"exponent of {by}, {what}",
+        fit.slope,
+        fit.low,
+        fit.high,
+        expected,
+        around(expected, share),
+        note,
+    )
+
+
+def share_of(quantity: str, count: int, of: int, accepted: tuple[float, float]) -> Measurement:
+    """A share with Wilson's interval."""
+    z, p = 1.959963984540054, count / of
+    centre = (p + z * z / (2 * of)) / (1 + z * z / of)
+    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    low = 0.0 if count == 0 else centre - half
+    high = 1.0 if count == of else centre + half
+    return Measurement(quantity, p, low, high, math.nan, accepted, f"{count} of {of}")
+
+
+def ratio_of_rms(
+    quantity: str,
+    over: pd.Series[float],
+    under: pd.Series[float],
+    accepted: tuple[float, float],
+    note: str = "",
+) -> Measurement:
+    """A ratio of two root mean squares over the same samples, with a bootstrap interval."""
+    pairs = np.square([over.to_numpy(float), under.to_numpy(float)])
+    a, b = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
+    picks = np.random.default_rng(0).integers(0, len(a), (1000, len(a)))
+    with np.errstate(divide="ignore"):  # where all of the second are exactly 0
+        draws = np.sqrt(a[picks].mean(axis=1) / b[picks].mean(axis=1))
+        value = float(np.sqrt(a.mean() / b.mean()))
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="nearest")
+    return Measurement(quantity, value, float(low), float(high), math.nan, accepted, note)
+
+
+def from_lemmas(
+    evidence: Evidence,
+    probe: str,
+    quantity: str,
+    accepted: tuple[float, float],
+    d: int | None = None,
+    errors: float = 1.0,
+    label: str | None = None,
+) -> Measurement:
+    """A row of the lemmas' tables; ``errors`` is the number of uncertainties on either side."""
+    table = table_of(evidence, "lemmas")
+    found = table[(table["probe"] == probe) & (table["quantity"] == quantity)]
+    if d is not None:
+        found = found[found["d"] == d]
+    if len(found) != 1:
+        raise Missing(f"The lemmas' tables have no single row '{quantity}' of {probe}.")
+    row = found.iloc[0]
+    spread = errors * row["uncertainty"]
+    return Measurement(
+        label or quantity,
+        row["measured"],
+        row["measured"] - spread,
+        row["measured"] + spread,
+        row["theory"],
+        accepted,
+        row["note"],
+    )
+
+
+def contest(found: rates.Growth, law: str) -> Measurement:
+    """How much better the stated law predicts the largest n than the other one: a ratio below 1."""
+    other = {"logarithm": "power", "power": "logarithm"}[law]
+    table = found.contest
+    row = table[(table["law"] == "logarithm") & (table["other"] == "power")].iloc[0]
+    logs = (row["ratio"], row["low"], row["high"])
+    if law == "power":
+        logs = (-row["ratio"], -row["high"], -row["low"])
+    value, low, high = (float(10.0**one) for one in logs)
+    return Measurement(
+        f"error of the {law} law at the largest n, over that of the {other} law",
+        value,
+        low,
+        high,
+        math.nan,
+        (0.0, 1.0),
+        "each fitted without the two largest n",
+    )
+
+
+def censored(rows: pd.DataFrame) -> str:
+    """How many runs are censored, as a sentence."""
+    count = int((~rows["reached"]).sum())
+    if not count:
+        return f"None of the {len(rows):,} runs is censored."
+    return (
+        f"{count:,} of {len(rows):,} runs are censored (they never came within the radius); they "
+        "count as longer than their budget."
+    )
+
+
+ELU_ISOTROPIC = {"algorithm": "ELU", "model": "isotropic", "samples": "lattice"}
+MARGIN_ERRORS = (
+    "Agrees: an exponent within a fifth of the stated one, with all of its 95 % interval."
+)
+MARGIN_ITERATIONS = (
+    "Agrees: the law that predicts the largest n from the smaller ones is the stated one, and its "
+    "constant lies within a tenth of the stated one, with all of its 95 % interval."
+)
