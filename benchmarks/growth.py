@@ -46,7 +46,7 @@ class Growth(Suite):
 
     def setup(self, model, d):
         import elubench as eb
-        from elubench.models import named
+        from elubench.models.known import named
 
         own = named(model)
         self.em = eb.EM()

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.kernels import use_threads
 from benchmarks.profiles import Suite, clock, grid, once
 from elubench import ELU, EM, ArraySample, LatticeSample, Sample, Simultaneous, gaussian, run
-from elubench.models import named
+from elubench.models.known import named
 
 
 class Elsewhere(Sample):

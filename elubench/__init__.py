@@ -1,101 +1,66 @@
 """Evidence for convergence rates of EM, ELU and their rivals.
 
-The names below are loaded when first used, so that ``import elubench`` and ``elubench --help`` are
-quick, compile nothing and start no threads.
+Public names live in the rooms of the package and are loaded when first used, so that ``import elubench``
+and ``elubench --help`` are quick, compile nothing and start no threads.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "elubench.samples": ("ArraySample", "LatticeSample", "Sample", "gaussian"),
-    "elubench.models": ("Diagonal", "General", "Isotropic", "Model"),
-    "elubench.algorithms": (
-        "ELU",
-        "EM",
-        "LBFGS",
-        "SQUAREM",
-        "Algorithm",
-        "Anderson",
-        "CentredELU",
-        "GradientDescent",
-        "Newton",
-        "NewtonAnderson",
-        "NormalizedGD",
-        "Polyak",
-        "Simultaneous",
-        "step_size_conditions",
-    ),
-    "elubench.papers.beyond_em.theory": ("radius",),
-    "elubench.runs.drivers": ("StationaryStartWarning",),
-    "elubench.runs": ("Run", "run", "run_many"),
-    "elubench.fits": ("Fit", "fit"),
-    "elubench.kernels": ("kernel", "warmup"),
-    "elubench.rates": ("fit_rates",),
-    "elubench.studies": ("load_results", "load_traces", "run_study"),
-    "elubench.papers.verifying": ("Verification", "verify"),
-    "elubench.peers.asv": ("asv_results",),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = ("lemmas", "population", "theory")
-
 if TYPE_CHECKING:
-    from elubench.algorithms import ELU as ELU
-    from elubench.algorithms import EM as EM
-    from elubench.algorithms import LBFGS as LBFGS
-    from elubench.algorithms import SQUAREM as SQUAREM
-    from elubench.algorithms import Algorithm as Algorithm
-    from elubench.algorithms import Anderson as Anderson
-    from elubench.algorithms import CentredELU as CentredELU
-    from elubench.algorithms import GradientDescent as GradientDescent
-    from elubench.algorithms import Newton as Newton
-    from elubench.algorithms import NewtonAnderson as NewtonAnderson
-    from elubench.algorithms import NormalizedGD as NormalizedGD
-    from elubench.algorithms import Polyak as Polyak
-    from elubench.algorithms import Simultaneous as Simultaneous
-    from elubench.algorithms import step_size_conditions as step_size_conditions
-    from elubench.fits import Fit as Fit
-    from elubench.fits import fit as fit
-    from elubench.kernels import kernel as kernel
-    from elubench.kernels import warmup as warmup
-    from elubench.models import Diagonal as Diagonal
-    from elubench.models import General as General
-    from elubench.models import Isotropic as Isotropic
-    from elubench.models import Model as Model
-    from elubench.papers.beyond_em import lemmas as lemmas
-    from elubench.papers.beyond_em import population as population
-    from elubench.papers.beyond_em import theory as theory
-    from elubench.papers.beyond_em.theory import radius as radius
-    from elubench.papers.verifying import Verification as Verification
-    from elubench.papers.verifying import verify as verify
-    from elubench.peers.asv import asv_results as asv_results
-    from elubench.rates import fit_rates as fit_rates
-    from elubench.runs import Run as Run
-    from elubench.runs import run as run
-    from elubench.runs import run_many as run_many
-    from elubench.runs.drivers import StationaryStartWarning as StationaryStartWarning
-    from elubench.samples import ArraySample as ArraySample
-    from elubench.samples import LatticeSample as LatticeSample
-    from elubench.samples import Sample as Sample
-    from elubench.samples import gaussian as gaussian
-    from elubench.studies import load_results as load_results
-    from elubench.studies import load_traces as load_traces
-    from elubench.studies import run_study as run_study
+    from elubench.algorithms import *  # noqa: F403
+    from elubench.fits import *  # noqa: F403
+    from elubench.kernels import *  # noqa: F403
+    from elubench.models import *  # noqa: F403
+    from elubench.papers import *  # noqa: F403
+    from elubench.peers import *  # noqa: F403
+    from elubench.rates import *  # noqa: F403
+    from elubench.runs import *  # noqa: F403
+    from elubench.samples import *  # noqa: F403
+    from elubench.studies import *  # noqa: F403
 
-__all__ = sorted([*_HOME, *_MODULES])
+# In the order of imports: what is in a room needs those before it anyway.
+_ROOMS = (
+    "kernels",
+    "samples",
+    "models",
+    "algorithms",
+    "runs",
+    "fits",
+    "studies",
+    "rates",
+    "papers",
+    "peers",
+)
+
+
+def _public(room: str) -> dict[str, Any]:
+    """What a room offers to all: its ``__all__``, or all that it has but for its own modules."""
+    names = vars(import_module(f"{__name__}.{room}"))
+    if "__all__" in names:
+        return {name: names[name] for name in names["__all__"]}
+    return {
+        name: value
+        for name, value in names.items()
+        if not name.startswith("_")
+        and not (isinstance(value, ModuleType) and value.__name__ == f"{__name__}.{room}.{name}")
+    }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f"elubench.papers.beyond_em.{name}")
-    raise AttributeError(f"module 'elubench' has no attribute {name!r}")
+    # a module of ours is found by Python's own import, as soon as this says that it is no attribute
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+        for room in _ROOMS:
+            offered = _public(room)
+            if name in offered:
+                globals()[name] = offered[name]
+                return offered[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return sorted({"__version__", *(name for room in _ROOMS for name in _public(room))})

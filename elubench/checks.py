@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +52,37 @@ def real(
             raise ValueError(f"{name} must be finite and {sign} {above:g}, got {value!r}")
         raise ValueError(f"{name} must be in {left}{above:g}, {below:g}{right}, got {value!r}")
     return given
+
+
+def choice(value: Any, name: str, known: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return value
+
+
+def imported(reference: str, name: str, folder: Path | None = None) -> Any:
+    """What "module:attribute" stands for; the module is imported from ``folder`` or from the path."""
+    module, _, attribute = reference.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), attribute]):
+        raise ValueError(f"{name} must be 'module:Class', got {reference!r}")
+    before = list(sys.path)
+    if folder is not None:
+        sys.path.insert(0, str(folder))
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        places = f"in {folder} or " if folder is not None else ""
+        raise ValueError(
+            f"{name} is {reference!r}, but there is no module {module!r} {places}on Python's path"
+        ) from None
+    finally:
+        sys.path[:] = before
+    if not hasattr(found, attribute):
+        raise ValueError(f"{name} is {reference!r}, but {module} has no {attribute!r}")
+    return getattr(found, attribute)
 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:

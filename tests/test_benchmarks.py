@@ -14,7 +14,7 @@ from conftest import needs_jit
 
 import benchmarks
 from benchmarks import kernels, limits, profiles, radius, runs
-from elubench.models import named
+from elubench.models.known import named
 
 MODULES = [
     import_module(f"benchmarks.{found.name}") for found in pkgutil.iter_modules(benchmarks.__path__)

@@ -12,27 +12,17 @@ from elsewhere import Elsewhere
 from naive_models import rounding
 
 import elubench
-from elubench import ArraySample, LatticeSample, algorithms, gaussian, models, run, run_many
+from elubench import ArraySample, LatticeSample, algorithms, gaussian, run, run_many
+from elubench.algorithms.known import known as known_algorithms
+from elubench.models.known import known as known_models
 
 # Compiled arithmetic overflows to infinity in silence; the same kernels as plain Python warn.
 pytestmark = [] if JIT else [pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 
 STATUSES = {"reached", "converged", "max_iter", "diverged", "interrupted"}
 
-ALGORITHMS = [
-    found
-    for name in sorted(algorithms.__all__)
-    if inspect.isclass(found := getattr(algorithms, name))
-    and issubclass(found, algorithms.Algorithm)
-    and found.__module__ != algorithms.Algorithm.__module__  # bases have no update
-]
-MODELS = [
-    found
-    for name in sorted(models.__all__)
-    if inspect.isclass(found := getattr(models, name))
-    and issubclass(found, models.Model)
-    and not inspect.isabstract(found)
-]
+ALGORITHMS = list(known_algorithms().values())
+MODELS = list(known_models().values())
 N = scaled(300, 40)
 
 

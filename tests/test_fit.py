@@ -9,6 +9,7 @@ from conftest import scaled
 from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
+from elubench.algorithms.known import commands
 from elubench.fits import fitting as fits
 
 MODELS = ("isotropic", "diagonal", "general")
@@ -312,11 +313,11 @@ class TestStart:
 
 
 class TestAlgorithms:
-    @pytest.mark.parametrize("name", sorted(fits.ALGORITHMS))
+    @pytest.mark.parametrize("name", sorted(commands()))
     def test_by_name(self, name):
         X = two(scaled(1000, 200), 2, 2.0, seed=1)
         fit = eb.fit(X, "general", name, max_iter=scaled(300, 60))
-        assert type(fit.algorithm) is fits.ALGORITHMS[name]
+        assert type(fit.algorithm) is commands()[name]
         assert fit.regime == "separated"
         best = eb.fit(X, "general")
         assert fit.log_likelihood <= best.log_likelihood + 0.02

@@ -15,7 +15,7 @@ from naive_models import Exact, rounding
 
 from elubench import ArraySample, Diagonal, General, Isotropic, LatticeSample, gaussian
 from elubench.kernels import ready, reduction
-from elubench.models import named
+from elubench.models.known import named
 
 MODELS = [Isotropic(), Diagonal(), General()]
 SYMMETRIC = MODELS[:2]

@@ -1,36 +1,15 @@
-"""Algorithms: options and one update each."""
+"""Algorithms: options and one update each. May import models and below, and knows no data."""
 
-from elubench.algorithms.accelerated import SQUAREM, Anderson
-from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
-from elubench.algorithms.elu import (
-    ELU,
-    CentredELU,
-    GradientDescent,
-    StepConditions,
-    step_size_conditions,
-)
-from elubench.algorithms.em import EM
-from elubench.algorithms.gradient import NormalizedGD, Polyak
-from elubench.algorithms.newton import NewtonAnderson
-from elubench.algorithms.scipy_adapters import LBFGS, Newton
-from elubench.algorithms.simultaneous import Simultaneous
-
-__all__ = [
-    "ELU",
-    "EM",
-    "LBFGS",
-    "SQUAREM",
-    "Algorithm",
-    "Anderson",
-    "CentredELU",
-    "Evaluation",
-    "ForeignAlgorithm",
-    "GradientDescent",
-    "Newton",
-    "NewtonAnderson",
-    "NormalizedGD",
-    "Polyak",
-    "Simultaneous",
-    "StepConditions",
-    "step_size_conditions",
-]
+from elubench.algorithms.accelerated import SQUAREM as SQUAREM
+from elubench.algorithms.accelerated import Anderson as Anderson
+from elubench.algorithms.base import Algorithm as Algorithm
+from elubench.algorithms.elu import ELU as ELU
+from elubench.algorithms.elu import CentredELU as CentredELU
+from elubench.algorithms.elu import GradientDescent as GradientDescent
+from elubench.algorithms.em import EM as EM
+from elubench.algorithms.gradient import NormalizedGD as NormalizedGD
+from elubench.algorithms.gradient import Polyak as Polyak
+from elubench.algorithms.newton import NewtonAnderson as NewtonAnderson
+from elubench.algorithms.scipy_adapters import LBFGS as LBFGS
+from elubench.algorithms.scipy_adapters import Newton as Newton
+from elubench.algorithms.simultaneous import Simultaneous as Simultaneous

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.base import Algorithm, Look
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
 from elubench.kernels.vectors import copy
@@ -98,6 +98,9 @@ class SQUAREM(Algorithm):
 
     growth: float = 4.0
     update = staticmethod(_squarem)
+    command = "squarem"
+    look = Look("#029e73", "v", (0.0, (4.0, 1.2)), place=5)
+    endless = 3.0
     want = LOG_COSH
 
     def __post_init__(self) -> None:
@@ -248,6 +251,10 @@ class Anderson(Algorithm):
     a: float = 1.2
     kappa: float = 25.0
     update = staticmethod(_anderson)
+    command = "anderson"
+    look = Look("#56b4e9", "h", (0.0, (2.4, 1.0)), place=6)
+    typical_passes = 80.0
+    endless = 1.3
     want = LOG_COSH
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ proposals unseen (EM, ELU) writes them to ``points`` and ``iterate`` alike; one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
@@ -30,6 +31,31 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.models.base import Model
+from elubench.models.flatness import Flatness
+
+
+class Look(NamedTuple):
+    """How an algorithm is drawn, everywhere; ``place`` is its place in a legend."""
+
+    colour: str
+    marker: str
+    dash: Any = "-"
+    width: float = 1.4
+    place: int = 1_000
+
+
+class Goal(NamedTuple):
+    """What the length of a run depends on, roughly.
+
+    ``flatness`` is the model's, ``target`` and ``start`` are distances from the truth, ``to_the_end``
+    says that a run does not stop at the target.
+    """
+
+    flatness: Flatness
+    target: float
+    start: float
+    max_iter: int
+    to_the_end: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +70,14 @@ class Algorithm:
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()
+    #: Its name on the command line; by default that of the class.
+    command: ClassVar[str] = ""
+    #: Colour, marker and dash in figures.
+    look: ClassVar[Look] = Look("#444444", "d", (0.0, (2.0, 2.0)))
+    #: Passes to the radius where they hardly depend on n; for estimates of time.
+    typical_passes: ClassVar[float] = 60.0
+    #: Passes per iteration of one that does not stop by itself; 0 for one that does.
+    endless: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:
@@ -71,6 +105,19 @@ class Algorithm:
     def state_size(self, p: int) -> int:
         """Length of the scratch that the update keeps between calls."""
         return 0
+
+    def expected_passes(self, goal: Goal) -> float:
+        """Passes that a run will take, roughly."""
+        if goal.to_the_end and self.endless:
+            return self.endless * goal.max_iter
+        return min(self.typical_passes, 4.0 * goal.max_iter)
+
+    def growth_law(self, flatness: Flatness) -> tuple[str, float]:
+        """How iterations to the radius grow with n in theory: a law and its constant b.
+
+        "power" is n^b, "logarithm" is b ln n; "" and NaN where nothing is known.
+        """
+        return "", math.nan
 
 
 class Evaluation(NamedTuple):

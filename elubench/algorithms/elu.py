@@ -6,14 +6,17 @@ t = 1 on, the text has the same step from t = 0 on; the latter is used here: a s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms import em
+from elubench.algorithms.base import Algorithm, Goal, Look
 from elubench.kernels import kernel, signatures
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
+from elubench.models.flatness import Flatness
 
 
 @kernel("exact")
@@ -97,12 +100,27 @@ class ELU(Algorithm):
     eta: float | None = None
     beta: float | None = None
     update = staticmethod(_update)
+    command = "elu"
+    look = Look("#de8f05", "s", "-", 1.8, place=1)
 
     def __post_init__(self) -> None:
         if self.eta is not None:
             checks.real(self.eta, "eta", above=0.0)
         if self.beta is not None:
             checks.real(self.beta, "beta", 0.0, 1.0, closed="below")
+
+    def expected_passes(self, goal: Goal) -> float:
+        if self.eta is None or self.beta is None or self.beta >= 1.0:
+            return float(goal.max_iter)
+        needed = iterations(goal.flatness, goal.target, self.eta, self.beta)
+        if goal.to_the_end:  # the step outgrows whatever curvature the noise leaves
+            needed = 1.5 * needed + 40.0
+        return min(needed, float(goal.max_iter))
+
+    def growth_law(self, flatness: Flatness) -> tuple[str, float]:
+        if self.beta is None or self.beta >= 1.0:
+            return "logarithm", math.nan
+        return "logarithm", flatness.iterations_n / math.log(1.0 / self.beta)
 
     def resolve(self, model: Model) -> ELU:
         super().resolve(model)
@@ -127,6 +145,27 @@ class CentredELU(ELU):
 
     update = staticmethod(_update_centred)
     needs = frozenset({"half sum"})
+    command = "centred-elu"
+    look = Look("#cc78bc", "p", (0.0, (6.0, 1.2)), 1.8, place=2)
+
+
+# At infinite n theta is multiplied by 1 - x_t with x_t = eta kappa beta^(-t) |theta_t|^alpha, and
+# x_(t+1) = x_t (1 - x_t)^alpha / beta. The fixed point of this map is x* = 1 - beta^(1/alpha).
+
+
+def norm(flatness: Flatness, t: float, eta: float, beta: float) -> float:
+    """|theta_t| at infinite n: `((1 - beta^(1/alpha)) beta^t / (eta kappa))^(1/alpha)`.
+
+    `t` is the exponent in the step `eta / beta^t` that is about to be taken.
+    """
+    alpha, _, kappa = flatness
+    return float(((1.0 - beta ** (1.0 / alpha)) * beta**t / (eta * kappa)) ** (1.0 / alpha))
+
+
+def iterations(flatness: Flatness, target: float, eta: float, beta: float) -> float:
+    """The t with `norm(t) = target`, which does not depend on a start that is above this curve."""
+    ratio = norm(flatness, 0.0, eta, beta) / target
+    return max(0.0, flatness.alpha * math.log(ratio) / math.log(1.0 / beta))
 
 
 @dataclass(frozen=True)
@@ -142,6 +181,15 @@ class GradientDescent(Algorithm):
 
     eta: float | None = None
     update = staticmethod(_update)
+    command = "gradient-descent"
+    look = Look("#6b6b00", "X", (0.0, (4.0, 3.0)), place=10)
+    endless = 1.3  # with the run that finds the radius
+
+    def expected_passes(self, goal: Goal) -> float:
+        if goal.to_the_end:
+            return super().expected_passes(goal)
+        needed = em.iterations(goal.flatness, goal.target, goal.start) / (self.eta or 1.0)
+        return min(needed, float(goal.max_iter))
 
     def __post_init__(self) -> None:
         if self.eta is not None:
@@ -156,40 +204,3 @@ class GradientDescent(Algorithm):
 
     def state_size(self, p: int) -> int:
         return 1
-
-
-class StepConditions(NamedTuple):
-    """The two conditions of Theorem 1 on the step size, each as value, bound and verdict."""
-
-    growth: float
-    growth_needed: float
-    growth_ok: bool
-    size: float
-    size_allowed: float
-    size_ok: bool
-
-
-def step_size_conditions(
-    eta: float, beta: float, start: float, d: int, c1: float | None = None
-) -> StepConditions:
-    """Check Theorem 1's conditions for a start at distance ``start`` from the truth.
-
-        growth:  eta c1 start^alpha beta / ((alpha + 1)(alpha + 2)) + beta^(2/alpha)  >=  1
-        size:    eta c1 (alpha + 2) 3^alpha start^alpha                               <=  alpha + 1
-
-    alpha is 6 at d = 1 and 2 at d >= 2. The theorem says of c1 only that it bounds the largest
-    eigenvalue of the Hessian by c1 |theta|^alpha; by default it is the least such constant near the
-    truth, 14/3 at d = 1 and 3 (1 - 1/d) at d >= 2.
-    """
-    eta = checks.real(eta, "eta", above=0.0)
-    beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
-    start = checks.real(start, "start", above=0.0, closed="above")
-    d = checks.integer(d, "d", 1)
-    alpha = 6 if d == 1 else 2
-    if c1 is None:
-        c1 = 14.0 / 3.0 if d == 1 else 3.0 * (1.0 - 1.0 / d)
-    c1 = checks.real(c1, "c1", above=0.0)
-    power = start**alpha
-    growth = eta * c1 * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
-    size = eta * c1 * (alpha + 2) * 3.0**alpha * power
-    return StepConditions(growth, 1.0, growth >= 1.0, size, alpha + 1.0, size <= alpha + 1.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.base import Algorithm, Goal, Look
 from elubench.kernels import kernel, signatures
 from elubench.kernels.vectors import copy
+from elubench.models.flatness import Flatness
 
 
 @kernel("exact", signatures.UPDATE)
@@ -33,3 +35,30 @@ class EM(Algorithm):
     """Expectation-maximisation. It never raises the loss."""
 
     update = staticmethod(_update)
+    command = "em"
+    look = Look("#0173b2", "o", "-", 1.8, place=0)
+    endless = 1.3  # with the run that finds the radius
+
+    def expected_passes(self, goal: Goal) -> float:
+        if goal.to_the_end:
+            return super().expected_passes(goal)
+        return min(iterations(goal.flatness, goal.target, goal.start), float(goal.max_iter))
+
+    def growth_law(self, flatness: Flatness) -> tuple[str, float]:
+        return "power", flatness.iterations_n
+
+
+# At infinite n a step multiplies theta by 1 - kappa |theta|^alpha, to leading order. Put
+# z = |theta|^(-alpha): then z grows by alpha kappa per step, whatever theta is.
+
+
+def norm(flatness: Flatness, t: float, start: float = math.inf) -> float:
+    """|theta_t| at infinite n to leading order: `(start^-alpha + alpha kappa t)^(-1/alpha)`."""
+    alpha, _, kappa = flatness
+    return float((start**-alpha + alpha * kappa * t) ** (-1.0 / alpha))
+
+
+def iterations(flatness: Flatness, target: float, start: float) -> float:
+    """From start to target: `(target^-alpha - start^-alpha) / (alpha kappa)`."""
+    alpha, _, kappa = flatness
+    return max(0.0, (math.pow(target, -alpha) - math.pow(start, -alpha)) / (alpha * kappa))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.base import Algorithm, Look
 from elubench.algorithms.elu import descend, next_step
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import LOG_COSH
@@ -56,6 +56,8 @@ class Polyak(Algorithm):
 
     optimum: float = 0.0
     update = staticmethod(_polyak)
+    command = "polyak"
+    look = Look("#868686", "<", (0.0, (1.0, 1.0)), place=7)
     want = LOG_COSH
 
     def __post_init__(self) -> None:
@@ -104,6 +106,10 @@ class NormalizedGD(Algorithm):
     eta: float = 0.1
     beta: float = 0.9
     update = staticmethod(_normalized)
+    command = "normalized-gd"
+    look = Look("#5d3a9b", ">", (0.0, (1.0, 1.0)), place=8)
+    typical_passes = 100.0
+    endless = 1.0
 
     def __post_init__(self) -> None:
         checks.real(self.eta, "eta", above=0.0)

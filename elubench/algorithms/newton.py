@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.base import Algorithm, Look
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
@@ -233,6 +233,9 @@ class NewtonAnderson(Algorithm):
 
     precision: float = 0.01
     update = staticmethod(_update)
+    command = "newton-anderson"
+    look = Look("#000000", "P", "-", 1.6, place=3)
+    typical_passes = 20.0
     want = LOG_COSH | CURVATURE
 
     def __post_init__(self) -> None:

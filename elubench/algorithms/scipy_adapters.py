@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from elubench import checks
-from elubench.algorithms.base import Evaluation, ForeignAlgorithm
+from elubench.algorithms.base import Evaluation, ForeignAlgorithm, Look
 from elubench.checks import Floats
 from elubench.kernels.reduction import CURVATURE, LOG_COSH
 
@@ -85,6 +85,9 @@ class LBFGS(ForeignAlgorithm):
     gtol: float = 1e-13
     coordinates: str = "locations"
     want = LOG_COSH
+    command = "lbfgs"
+    look = Look("#d55e00", "^", (0.0, (5.0, 1.2, 1.2, 1.2)), place=4)
+    typical_passes = 25.0
 
     @property
     def natural(self) -> bool:
@@ -135,6 +138,9 @@ class Newton(ForeignAlgorithm):
     gtol: float = 1e-13
     coordinates: str = "natural"
     want = LOG_COSH | CURVATURE
+    command = "newton"
+    look = Look("#a0703c", "D", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), place=9)
+    typical_passes = 30.0
 
     @property
     def natural(self) -> bool:

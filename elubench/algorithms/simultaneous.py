@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
+from elubench.algorithms.base import Algorithm, Goal, Look
 from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
 from elubench.algorithms.em import EM
 from elubench.checks import Floats
@@ -104,6 +104,9 @@ class Simultaneous(Algorithm):
     evidence: float = 5.0
     update = staticmethod(_update)
     points = 2
+    command = "simultaneous"
+    look = Look("#006d6d", "*", (0.0, (4.0, 3.0)), place=11)
+    endless = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.first, EM) or not isinstance(self.second, ELU):
@@ -122,6 +125,11 @@ class Simultaneous(Algorithm):
 
     def state_size(self, p: int) -> int:
         return STATE_SIZE
+
+    def expected_passes(self, goal: Goal) -> float:
+        if goal.to_the_end:
+            return super().expected_passes(goal)
+        return self.second.expected_passes(goal)
 
     def describe(self, state: Floats) -> dict[str, Any]:
         """What the run found out: EM's last contraction factor and which algorithm was followed."""

@@ -227,8 +227,8 @@ def _fit(parser: argparse.ArgumentParser) -> Runner:
     def run(options: argparse.Namespace) -> int:
         import json
 
-        from elubench.fits import check_algorithm, fit
-        from elubench.models import named
+        from elubench.fits.fitting import check_algorithm, fit
+        from elubench.models.known import named
         from elubench.samples import ArraySample
         from elubench.samples.reading import read_table
 

@@ -1,23 +1,4 @@
-"""Fits: what a person with data calls. May import runs and what is below."""
+"""Fits: what a person with data calls. May import runs and below."""
 
-from elubench.fits.fitting import (
-    ALGORITHMS,
-    Evidence,
-    Fit,
-    check_algorithm,
-    fit,
-    null_quantile,
-    regime,
-    tuned,
-)
-
-__all__ = [
-    "ALGORITHMS",
-    "Evidence",
-    "Fit",
-    "check_algorithm",
-    "fit",
-    "null_quantile",
-    "regime",
-    "tuned",
-]
+from elubench.fits.fitting import Fit as Fit
+from elubench.fits.fitting import fit as fit

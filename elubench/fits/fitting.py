@@ -40,41 +40,19 @@ from numpy.typing import ArrayLike
 from elubench import checks
 from elubench.algorithms import (
     ELU,
-    EM,
     LBFGS,
-    SQUAREM,
     Algorithm,
-    Anderson,
-    CentredELU,
-    GradientDescent,
     Newton,
-    NewtonAnderson,
-    NormalizedGD,
-    Polyak,
     Simultaneous,
 )
+from elubench.algorithms.known import commands
 from elubench.checks import Floats
 from elubench.kernels import ready, reduction
-from elubench.models import Diagonal, General, Isotropic, Model, named
+from elubench.models import Diagonal, General, Isotropic, Model
+from elubench.models.known import named
 from elubench.runs import Run, run
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
-
-#: Names that ``fit`` and the command line take, beside "auto".
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    "anderson": Anderson,
-    "centred-elu": CentredELU,
-    "elu": ELU,
-    "em": EM,
-    "gradient-descent": GradientDescent,
-    "lbfgs": LBFGS,
-    "newton": Newton,
-    "newton-anderson": NewtonAnderson,
-    "normalized-gd": NormalizedGD,
-    "polyak": Polyak,
-    "simultaneous": Simultaneous,
-    "squarem": SQUAREM,
-}
 
 #: A likelihood ratio that no single Gaussian can explain away.
 DECISIVE = 20.0
@@ -290,7 +268,7 @@ def fit(
     ----------
     X : (n, d) array-like, or a Sample.
     model : "isotropic", "diagonal", "general", or a Model.
-    algorithm : "auto", a name in ``elubench.fits.ALGORITHMS``, or an Algorithm with its options.
+    algorithm : "auto", its name on the command line, or an Algorithm with its options.
     validation : share of the rows that ELU, CentredELU and Simultaneous hold out to stop by. The
         other algorithms never raise the loss; they use every row and no validation. None: no early
         stopping.
@@ -423,7 +401,7 @@ def regime(evidence: Evidence) -> str:
 
 def check_algorithm(algorithm: Algorithm | str) -> None:
     """Refuse what is neither an algorithm nor the name of one."""
-    known = ("auto", *ALGORITHMS)
+    known = ("auto", *sorted(commands()))
     if not isinstance(algorithm, Algorithm) and algorithm not in known:
         raise ValueError(
             f"algorithm must be an Algorithm or one of {', '.join(known)}; got {algorithm!r}"
@@ -439,7 +417,7 @@ def tuned(name: str, sample: Sample) -> Algorithm:
         return LBFGS(gtol=gtol, coordinates="natural")
     if name == "newton":
         return Newton(gtol=gtol)
-    return ALGORITHMS[name]()
+    return commands()[name]()
 
 
 def _tolerance(sample: Sample) -> float:

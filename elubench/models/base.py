@@ -28,8 +28,9 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import reduction
+from elubench.kernels import layout
 from elubench.kernels._jit import ready
+from elubench.models.flatness import Flatness, location_scale
 from elubench.samples.base import Moments, Sample
 
 
@@ -50,6 +51,18 @@ class Natural(NamedTuple):
     algebra: Algebra
     from_locations: Any
     to_locations: Any
+
+
+class Answers(NamedTuple):
+    """What one read of the data says about k points: each array has a leading axis for them.
+
+    ``em`` and ``gradient`` are (k, p), ``gap`` is (k,), ``hessian`` (k, p, p), or (k, 0, 0).
+    """
+
+    em: Floats
+    gradient: Floats
+    gap: Floats
+    hessian: Floats
 
 
 class Model(ABC):
@@ -74,6 +87,10 @@ class Model(ABC):
     @abstractmethod
     def n_scales(self, d: int) -> int:
         """Number of scale parameters."""
+
+    def flatness(self, d: int) -> Flatness:
+        """How flat the loss is when the data are from one Gaussian; sets the statistical radius."""
+        return location_scale(d)
 
     @abstractmethod
     def default_start(self, sample: Sample) -> Floats:
@@ -109,13 +126,54 @@ class Model(ABC):
         ready(self.algebra.scale)(point, m.m1, m.m2, out)
         return out
 
+    def evaluate(
+        self,
+        sample: Sample,
+        points: Floats,
+        want: int = 0,
+        *,
+        fitted: Moments | None = None,
+        natural: bool = False,
+    ) -> Answers:
+        """What one read of the data says about points (k, p).
+
+        ``want`` adds up ``layout.LOG_COSH``, for gaps, and ``layout.CURVATURE``, for Hessians; what is
+        not wanted is NaN, and so is everything at a point where the scale is not positive. With
+        ``fitted`` (moments of a training sample) the scale is taken from there and gaps are those of
+        ``sample``, as in validation; EM steps, gradients and Hessians then have no meaning. With
+        ``natural``, points, EM steps and derivatives are in natural coordinates.
+        """
+        algebra = self.algebra
+        if natural:
+            assert self.natural is not None
+            algebra = self.natural.algebra
+        m, e = sample.moments(), sample.moments()
+        if fitted is not None:
+            m = fitted
+        count, p = points.shape
+        u, b = np.empty((count, sample.d)), np.empty(count)
+        for k, point in enumerate(points):
+            b[k] = ready(algebra.direction)(point, m.m1, m.m2, u[k])
+        rows = sample.sums(u, b, want, even=self.even)
+        curved = (p, p) if want & layout.CURVATURE else (0, 0)
+        em, gradient = np.empty((count, p)), np.empty((count, p))
+        gaps, hessian = np.full(count, np.nan), np.empty((count, *curved))
+        for k, (point, row) in enumerate(zip(points, rows, strict=True)):
+            ready(algebra.respond)(point, m.m1, m.m2, row, em[k], gradient[k])
+            if want & layout.LOG_COSH:
+                log_cosh = row[layout.log_cosh_at(sample.d)]
+                gaps[k] = ready(algebra.gap)(point, m.m1, m.m2, e.m1, e.m2, log_cosh)
+            if want & layout.CURVATURE:
+                ready(algebra.hessian)(point, m.m1, m.m2, row, hessian[k])
+        return Answers(em, gradient, gaps, hessian)
+
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:
         """The parameters after one step of EM."""
-        return self._respond(sample, params)[0]
+        return self._at(sample, params).em[0]
 
     def gradient(self, sample: Sample, params: ArrayLike) -> Floats:
         """The gradient (p,) of the restricted loss f."""
-        return self._respond(sample, params)[1]
+        return self._at(sample, params).gradient[0]
 
     def gap(self, sample: Sample, params: ArrayLike, fitted: Moments | None = None) -> float:
         """Loss less that of the best single Gaussian, without the digits that this costs.
@@ -127,20 +185,8 @@ class Model(ABC):
 
     def gaps(self, sample: Sample, points: ArrayLike, fitted: Moments | None = None) -> Floats:
         """:meth:`gap` for points (k, p), in one read of the data."""
-        m = sample.moments() if fitted is None else fitted
         given = np.array(points, dtype=np.float64, order="C")
-        u = np.empty((len(given), sample.d))
-        b = np.empty(len(given))
-        for k, point in enumerate(given):
-            b[k] = ready(self.algebra.direction)(point, m.m1, m.m2, u[k])
-        rows = sample.sums(u, b, reduction.LOG_COSH, even=self.even)
-        e = sample.moments()
-        return np.array(
-            [
-                ready(self.algebra.gap)(point, m.m1, m.m2, e.m1, e.m2, row[1 + sample.d])
-                for point, row in zip(given, rows, strict=True)
-            ]
-        )
+        return self.evaluate(sample, given, layout.LOG_COSH, fitted=fitted).gap
 
     def loss(self, sample: Sample, params: ArrayLike) -> float:
         """Mean negative log-likelihood at these locations, with the scale on the curve."""
@@ -149,12 +195,7 @@ class Model(ABC):
 
     def hessian(self, sample: Sample, params: ArrayLike) -> Floats:
         """Second derivatives (p, p) of the restricted loss f."""
-        point, m = self._given(sample, params)
-        u, b = self._direction(point, m, sample.d)
-        row = sample.sums(u, b, reduction.CURVATURE, even=self.even)[0]
-        out = np.empty((len(point), len(point)))
-        ready(self.algebra.hessian)(point, m.m1, m.m2, row, out)
-        return out
+        return self._at(sample, params, layout.CURVATURE).hessian[0]
 
     def location_error(self, params: ArrayLike, truth: ArrayLike) -> float:
         """Distance of the locations from the truth (a params array), over the labels' symmetry."""
@@ -188,17 +229,8 @@ class Model(ABC):
     def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Moments]:
         return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()
 
-    def _direction(self, point: Floats, m: Moments, d: int) -> tuple[Floats, Floats]:
-        u = np.empty((1, d))
-        b = ready(self.algebra.direction)(point, m.m1, m.m2, u[0])
-        if np.isnan(b):
+    def _at(self, sample: Sample, params: ArrayLike, want: int = 0) -> Answers:
+        point, _ = self._given(sample, params)
+        if not (self.scale(sample, point) > 0).all():
             raise ValueError(f"params lie where the scale of the {self.name} model is not positive")
-        return u, np.array([b])
-
-    def _respond(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Floats]:
-        point, m = self._given(sample, params)
-        u, b = self._direction(point, m, sample.d)
-        row = sample.sums(u, b, 0, even=self.even)[0]
-        em, gradient = np.empty_like(point), np.empty_like(point)
-        ready(self.algebra.respond)(point, m.m1, m.m2, row, em, gradient)
-        return em, gradient
+        return self.evaluate(sample, point[None, :], want)

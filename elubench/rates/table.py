@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
 
-from elubench.papers.beyond_em import theory
+from elubench.algorithms.known import kind_of, numbers_in
+from elubench.models.known import named
 from elubench.rates.censoring import require
 from elubench.rates.contests import Growth, growth
 from elubench.rates.exponents import check_statistic, exponent
@@ -17,7 +18,6 @@ from elubench.rates.resampling import LEAST_SIZES, TooLittle, check_options
 from elubench.rates.zeros import at_zero
 
 _CELL = ("study", "block", "model", "d", "start", "algorithm", "options")
-_PAPERS = {"EM": "em", "ELU": "elu", "CentredELU": "elu"}  # what the theory is about
 
 
 def fit_rates(
@@ -45,7 +45,7 @@ def fit_rates(
         the theory's law, else what the contest says (`family`), the power if it is undecided.
     estimate, low, high : b over all n, and its interval.
     upper, upper_low, upper_high : the same over the upper half of n.
-    theory : b in the paper, nan where it says nothing. Centred ELU is compared with ELU.
+    theory : b by theory, nan where there is none. Centred ELU is compared with ELU.
     sizes, n_min, n_max, replicates : values of n in the fit, and the fewest replicates at one.
     censored, failed : share of runs that did not reach the radius; number of runs that failed.
     mle_at_zero : share of samples whose own MLE is 0 (`mle_at_zero`); nan where it is not known.
@@ -161,19 +161,24 @@ def _growth_row(found: Growth, law: str) -> dict[str, Any]:
 
 
 def _expected(about: Mapping[str, Any], quantity: str) -> tuple[str, float]:
-    """The law of a quantity and its b in the paper; "" and nan where there is none."""
+    """The law of a quantity and its b in theory; "" and nan where there is none.
+
+    The model knows how flat its loss is, the algorithm what it makes of that.
+    """
     count = quantity.endswith("_to_radius")
-    if about["algorithm"] not in _PAPERS or about["model"] not in theory.MODELS:
+    try:
+        kind = kind_of(str(about["algorithm"]))
+        flatness = named(str(about["model"])).flatness(int(about["d"]))
+    except ValueError:  # of a package that is not at hand
         return "" if count else "power", math.nan
-    paper = theory.rates(about["model"], int(about["d"]), _PAPERS[about["algorithm"]])
-    if quantity == "location_error":
-        return "power", paper.location_n
-    if quantity == "scale_error":
-        return "power", paper.scale_n
-    if paper.growth == "power":  # EM and ELU make one pass an iteration
-        return "power", paper.iterations_n
-    beta = json.loads(about["options"]).get("beta")
-    return "logarithm", math.nan if beta is None else paper.slope(beta)
+    options = {field.name for field in fields(kind)}
+    given = {k: v for k, v in numbers_in(str(about["options"])).items() if k in options}
+    law, b = kind(**given).growth_law(flatness)
+    if count:  # where theory has something to say, a pass is an iteration
+        return law, b
+    if not law:
+        return "power", math.nan
+    return "power", flatness.location_n if quantity == "location_error" else flatness.scale_n
 
 
 def _share_at_zero(group: pd.DataFrame) -> float:

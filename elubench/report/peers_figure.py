@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from elubench.algorithms.base import Look
 from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.report import style
-from elubench.report.style import Look
 
 #: How a peer is drawn; colours that stay apart for colour-blind readers.
 _LOOKS = {

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import matplotlib
 import matplotlib.style
@@ -30,6 +30,9 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from elubench.algorithms.base import Algorithm, Look
+from elubench.algorithms.known import known
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -42,31 +45,6 @@ THEORY: dict[str, Any] = {"color": "0.25", "linestyle": (0, (4.0, 2.0)), "linewi
 QUIET = "0.45"
 
 
-class Look(NamedTuple):
-    """How an algorithm is drawn, everywhere."""
-
-    colour: str
-    marker: str
-    dash: Any
-    width: float
-
-
-#: Colours that stay apart for colour-blind readers (seaborn's "colorblind" and a few darker ones).
-LOOKS = {
-    "EM": Look("#0173b2", "o", "-", 1.8),
-    "ELU": Look("#de8f05", "s", "-", 1.8),
-    "CentredELU": Look("#cc78bc", "p", (0.0, (6.0, 1.2)), 1.8),
-    "NewtonAnderson": Look("#000000", "P", "-", 1.6),
-    "LBFGS": Look("#d55e00", "^", (0.0, (5.0, 1.2, 1.2, 1.2)), 1.4),
-    "SQUAREM": Look("#029e73", "v", (0.0, (4.0, 1.2)), 1.4),
-    "Anderson": Look("#56b4e9", "h", (0.0, (2.4, 1.0)), 1.4),
-    "Polyak": Look("#868686", "<", (0.0, (1.0, 1.0)), 1.4),
-    "NormalizedGD": Look("#5d3a9b", ">", (0.0, (1.0, 1.0)), 1.4),
-    "Newton": Look("#a0703c", "D", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), 1.4),
-    "GradientDescent": Look("#6b6b00", "X", (0.0, (4.0, 3.0)), 1.4),
-    "Simultaneous": Look("#006d6d", "*", (0.0, (4.0, 3.0)), 1.4),
-}
-_UNKNOWN = Look("#444444", "d", (0.0, (2.0, 2.0)), 1.4)
 #: For things other than algorithms: sizes n, dimensions d.
 SHADES = ("#9ecae1", "#3f97cf", "#12519e", "#06183a")
 
@@ -79,13 +57,12 @@ def shade(number: int, of: int) -> str:
 
 def look_of(algorithm: str) -> Look:
     """Colour, marker and dash of an algorithm; those that nobody has planned for share one."""
-    return LOOKS.get(algorithm, _UNKNOWN)
+    return known().get(algorithm.partition(":")[2] or algorithm, Algorithm).look
 
 
 def in_order(algorithms: Iterable[str]) -> list[str]:
-    """Algorithms in the order of ``LOOKS``, others after them by name."""
-    known = list(LOOKS)
-    return sorted(set(algorithms), key=lambda a: (known.index(a) if a in known else len(known), a))
+    """Algorithms in the order of legends, others after them by name."""
+    return sorted(set(algorithms), key=lambda name: (look_of(name).place, name))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Runs: one algorithm on one sample from one start. May import kernels, samples, models, algorithms."""
+"""Runs: one algorithm on one sample from one start, with its trace. May import algorithms and below."""
 
-from elubench.runs.drivers import StationaryStartWarning
-from elubench.runs.running import STATUSES, Run, run, run_many
-
-__all__ = ["STATUSES", "Run", "StationaryStartWarning", "run", "run_many"]
+from elubench.runs.drivers import StationaryStartWarning as StationaryStartWarning
+from elubench.runs.running import Run as Run
+from elubench.runs.running import run as run
+from elubench.runs.running import run_many as run_many

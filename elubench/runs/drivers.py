@@ -25,7 +25,8 @@ from elubench.checks import Floats
 from elubench.kernels import loops, ready, reduction
 from elubench.kernels.loops import Data, Work
 from elubench.kernels.tiles import Tiles, aligned
-from elubench.models import Algebra, Model, named
+from elubench.models.base import Algebra, Model
+from elubench.models.known import named
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
 

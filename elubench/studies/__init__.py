@@ -1,14 +1,9 @@
-"""Studies: grids of runs that survive accidents. May import fits, runs and what is below."""
+"""Studies: grids of runs that survive accidents. May import fits and below."""
 
-from elubench.studies.running import Progress, load_results, load_traces, run_study, study_progress
-from elubench.studies.store import StoreError, StoreWarning
+from elubench.studies.running import Progress as Progress
+from elubench.studies.running import load_results as load_results
+from elubench.studies.running import load_traces as load_traces
+from elubench.studies.running import run_study as run_study
+from elubench.studies.running import study_progress as study_progress
 
-__all__ = [
-    "Progress",
-    "StoreError",
-    "StoreWarning",
-    "load_results",
-    "load_traces",
-    "run_study",
-    "study_progress",
-]
+__all__ = ["load_results", "load_traces", "run_study"]

@@ -20,8 +20,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
 
-from elubench import algorithms, checks, models
+from elubench import checks
 from elubench.algorithms.base import Algorithm
+from elubench.algorithms.known import known, options_of
+from elubench.models.known import named
 
 #: Standard normal rows drawn one by one, or counts on a lattice, whose cost does not grow with n.
 SAMPLES = ("direct", "lattice")
@@ -338,7 +340,7 @@ class _Reader:
             algorithm = self._algorithm(here, one)
             for name in names:
                 try:
-                    algorithm.resolve(models.named(name))
+                    algorithm.resolve(named(name))
                 except ValueError as error:
                     self.refuse(here, str(error))
             if algorithm in [other.algorithm for other in made]:
@@ -349,7 +351,7 @@ class _Reader:
     def _algorithm(self, at: Place, given: Any) -> Algorithm:
         if not isinstance(given, dict) or not isinstance(given.get("name"), str):
             self.refuse(at, "must be a table with a name, such as {name = 'ELU', beta = 0.8}")
-        kinds = known_algorithms()
+        kinds = known()
         name = given["name"]
         if name not in kinds:
             self.refuse((*at, "name"), f"must be one of {', '.join(kinds)}, got {name!r}")
@@ -435,22 +437,6 @@ class _Reader:
             yield ((*place, number) if isinstance(value, list) else place), item
 
 
-def known_algorithms() -> dict[str, type[Algorithm]]:
-    """Every algorithm that a study can name."""
-    found = {}
-    for name in algorithms.__all__:
-        kind = getattr(algorithms, name)
-        if isinstance(kind, type) and issubclass(kind, Algorithm) and _is_complete(kind):
-            found[name] = kind
-    return found
-
-
-def _is_complete(kind: type[Algorithm]) -> bool:
-    return hasattr(kind, "update") or (
-        "minimise" in vars(kind) and kind is not algorithms.ForeignAlgorithm
-    )
-
-
 def difference(old: Any, new: Any, place: Place = ()) -> str:
     """The first thing in which two canonical forms differ, in words."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -470,11 +456,7 @@ def _short(value: Any) -> str:
 
 
 def _options(algorithm: Algorithm) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": algorithm.name}
-    for field in fields(algorithm):
-        value = getattr(algorithm, field.name)
-        made[field.name] = _options(value) if isinstance(value, Algorithm) else value
-    return made
+    return {"name": algorithm.name, **options_of(algorithm)}
 
 
 def _canonical(block: Block) -> dict[str, Any]:

@@ -25,11 +25,12 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from elubench import info
-from elubench.algorithms import ELU, LBFGS, Algorithm, NewtonAnderson
+from elubench.algorithms import LBFGS, Algorithm, NewtonAnderson
+from elubench.algorithms.base import Goal
 from elubench.checks import Floats
 from elubench.kernels import reduction
-from elubench.models import Model, named
-from elubench.papers.beyond_em import theory
+from elubench.models.base import Model
+from elubench.models.known import named, radius
 from elubench.runs import Run, run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.studies.specs import Block, Cell, Contestant, Spec, as_json
@@ -240,7 +241,7 @@ def perform(
 def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, Any], Any]]:
     cell, replicate = group
     model = named(cell.model)
-    radius = theory.radius(model, cell.n, cell.d, constant=block.radius_constant)
+    target = radius(model, cell.n, cell.d, constant=block.radius_constant)
     for_all = {
         "block": block.name,
         "model": cell.model,
@@ -252,7 +253,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
         "stop": block.stop,
         "validation": block.validation,
         "radius_constant": block.radius_constant,
-        "radius": radius,
+        "radius": target,
         "seed": spec.seed,
     }
     failure = ""
@@ -276,7 +277,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
             try:
                 start = start_at(kind, block.start_norm, model, train, spec.seed, group)
                 outcome, trace = _one(
-                    block, contestant, model, train, held, start, radius, reference
+                    block, contestant, model, train, held, start, target, reference
                 )
             except Exception as error:
                 yield {**identity, **_failed(_said(error))}, None
@@ -540,24 +541,6 @@ class Cost(NamedTuple):
     seconds: float
 
 
-_PASSES = {
-    "SQUAREM": 60.0,
-    "Anderson": 80.0,
-    "LBFGS": 25.0,
-    "Newton": 30.0,
-    "NewtonAnderson": 20.0,
-    "Polyak": 60.0,
-    "NormalizedGD": 100.0,
-}
-# Passes an iteration of what does not stop by itself, with the run that finds the radius, if any.
-_ENDLESS = {
-    "EM": 1.3,
-    "GradientDescent": 1.3,
-    "SQUAREM": 3.0,
-    "Anderson": 1.3,
-    "NormalizedGD": 1.0,
-    "Simultaneous": 1.0,
-}
 _FOREIGN_SECONDS = 3e-4  # an iteration in Python
 _RUN_SECONDS = 3e-3  # set-up, trace and errors of a run
 
@@ -588,28 +571,12 @@ def group_cost(block: Block, cell: Cell) -> Cost:
 
 
 def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
-    algorithm, d = one.algorithm.resolve(named(cell.model)), cell.d
-    target = theory.radius(cell.model, cell.n, d, constant=block.radius_constant)
-    to_the_end = block.stop == "end"
-    name = algorithm.name
-    if to_the_end and name in _ENDLESS:
-        return _ENDLESS[name] * one.max_iter
-    if name in _PASSES:
-        return min(_PASSES[name], 4.0 * one.max_iter)
-    if name in ("ELU", "CentredELU", "Simultaneous"):
-        elu = algorithm if isinstance(algorithm, ELU) else getattr(algorithm, "second", None)
-        eta, beta = (elu.eta, elu.beta) if isinstance(elu, ELU) else (0.01, 0.8)
-        if eta is None or beta is None or beta >= 1.0:
-            return float(one.max_iter)
-        needed = theory.iterations("elu", d, target, block.start_norm, eta, beta)
-        if to_the_end:  # the step outgrows whatever curvature the noise leaves
-            needed = 1.5 * needed + 40.0
-        return min(needed, float(one.max_iter))
-    if cell.model == "diagonal" and start == "generic":  # along an axis EM crawls as at d = 1
-        d = 1
-    needed = theory.iterations("em", d, target, block.start_norm)
-    eta = getattr(algorithm, "eta", None)
-    return min(needed / (eta or 1.0), float(one.max_iter))
+    model = named(cell.model)
+    target = radius(model, cell.n, cell.d, constant=block.radius_constant)
+    # on the diagonal model a generic start leads along an axis, where it is as flat as at d = 1
+    d = 1 if cell.model == "diagonal" and start == "generic" else cell.d
+    goal = Goal(model.flatness(d), target, block.start_norm, one.max_iter, block.stop == "end")
+    return one.algorithm.resolve(model).expected_passes(goal)
 
 
 def _pass_seconds(rows: float, d: int, want: int) -> float:

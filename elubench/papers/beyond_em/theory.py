@@ -42,7 +42,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from operator import index
-from typing import Literal, SupportsIndex
+from typing import Literal, NamedTuple, SupportsIndex
+
+from elubench import checks
+from elubench.algorithms import elu, em
+from elubench.models.flatness import location_scale
+from elubench.models.known import radius as radius
 
 MODELS = ("isotropic", "diagonal", "general")
 ALGORITHMS = ("em", "elu")
@@ -135,7 +140,7 @@ def homogeneity(model: object, d: int) -> Constant:
         place = "Appendix B.2"
     else:
         place = "Lemma 1(a)" if d == 1 else "Lemma 1(b)"
-    return Constant(6.0 if d == 1 else 2.0, place)
+    return Constant(location_scale(d).alpha, place)
 
 
 def stability(model: object, d: int, phase: int = 2) -> Constant:
@@ -149,7 +154,7 @@ def stability(model: object, d: int, phase: int = 2) -> Constant:
     place = {"isotropic": "Lemma 2", "diagonal": "Appendix B.1", "general": "Appendix B.2"}[name]
     if name == "isotropic":
         place += "(a)" if d == 1 else "(b)"
-    return Constant(3.0 if d == 1 and phase == 2 else 1.0, place)
+    return Constant(location_scale(d).gamma if phase == 2 else 1.0, place)
 
 
 def phase_radius(n: float, constant: float = 1.0) -> float:
@@ -160,14 +165,9 @@ def phase_radius(n: float, constant: float = 1.0) -> float:
 def leading_coefficient(d: int) -> float:
     """`kappa` with |gradient| = kappa |theta|^(alpha + 1) at the truth, isotropic model.
 
-    At d = 1 it is 2/3, at d >= 2 it is 1 - 1/d. With q = |theta|^2/d, s = 1 - q and the variance
-    tau = d q/s^2 of the argument of tanh, the gradient is `theta (1 + q)/s^3 (s - E sech^2)`, and
-    `E sech^2 = 1 - tau + 2 tau^2 - 17/3 tau^3 + ...` The bracket is `(d - 1) q + ...`; at d = 1 its
-    terms in q and q^2 vanish, and that in q^3 is -5 + 17/3 = 2/3. An EM step moves theta by
-    `theta (s - E sech^2)/s`: the same coefficient.
+    At d = 1 it is 2/3, at d >= 2 it is 1 - 1/d; `location_scale` derives it.
     """
-    d = check_dimension(d)
-    return 2.0 / 3.0 if d == 1 else 1.0 - 1.0 / d
+    return location_scale(check_dimension(d)).kappa
 
 
 def rates(model: object, d: int, algorithm: str) -> Rates:
@@ -176,7 +176,7 @@ def rates(model: object, d: int, algorithm: str) -> Rates:
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm: expected one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
     alpha, gamma = homogeneity(name, d).value, stability(name, d).value
-    location_n = -0.5 / (alpha + 1.0 - gamma)  # Proposition 1 with epsilon = n^(-1/2)
+    location_n = location_scale(d).location_n  # Proposition 1 with epsilon = n^(-1/2)
     location_d = 0.0 if d == 1 else -location_n  # epsilon = (d/n)^(1/2) at d >= 2
     # The scale is a - |theta|^2/d (isotropic, general) or m2_j - theta_j^2 (diagonal).
     scale_n = 2.0 * location_n
@@ -213,31 +213,13 @@ def rates(model: object, d: int, algorithm: str) -> Rates:
     )
 
 
-def radius(model: object, n: float, d: int, constant: float = 1.0, of: str = "location") -> float:
-    """The statistical radius: `constant` times n^(-1/8) at d = 1, (d/n)^(1/4) at d >= 2.
-
-    With `of="scale"`, that of the squared scale: n^(-1/4) at d = 1, (n d)^(-1/2) at d >= 2. Where
-    the paper states no dependence on d (see `Rates`) that of the isotropic model is used.
-    """
-    model_name(model)
-    d = check_dimension(d)
-    n, constant = check_positive("n", n), check_positive("constant", constant)
-    if of not in ("location", "scale"):
-        raise ValueError(f"of: expected 'location' or 'scale'; got {of!r}")
-    r = rates("isotropic", d, "em")
-    if of == "location":
-        return constant * math.pow(n, r.location_n) * math.pow(d, r.location_d)
-    return constant * math.pow(n, r.scale_n) * math.pow(d, r.scale_d)
-
-
 def em_norm(t: float, d: int, start: float = math.inf) -> float:
     """|theta_t| of EM at infinite n to leading order: `(start^-alpha + alpha kappa t)^(-1/alpha)`.
 
     From far away it is (4 t)^(-1/6) at d = 1 and (2 (1 - 1/d) t)^(-1/2) at d >= 2.
     """
     check_positive("start", start if math.isfinite(start) else 1.0)
-    alpha, kappa = homogeneity("isotropic", d).value, leading_coefficient(d)
-    return float((start**-alpha + alpha * kappa * t) ** (-1.0 / alpha))
+    return em.norm(location_scale(check_dimension(d)), t, start)
 
 
 def elu_norm(t: float, d: int, eta: float, beta: float) -> float:
@@ -246,8 +228,7 @@ def elu_norm(t: float, d: int, eta: float, beta: float) -> float:
     `t` is the exponent in the step `eta / beta^t` that is about to be taken.
     """
     eta, beta = check_positive("eta", eta), check_beta(beta)
-    alpha, kappa = homogeneity("isotropic", d).value, leading_coefficient(d)
-    return float(((1.0 - beta ** (1.0 / alpha)) * beta**t / (eta * kappa)) ** (1.0 / alpha))
+    return elu.norm(location_scale(check_dimension(d)), t, eta, beta)
 
 
 def elu_least_beta(d: int) -> float:
@@ -267,8 +248,44 @@ def iterations(
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm: expected one of {', '.join(ALGORITHMS)}; got {algorithm!r}")
     target, start = check_positive("target", target), check_positive("start", start)
-    alpha, kappa = homogeneity("isotropic", d).value, leading_coefficient(d)
+    flatness = location_scale(check_dimension(d))
     if algorithm == "em":
-        return max(0.0, (math.pow(target, -alpha) - math.pow(start, -alpha)) / (alpha * kappa))
-    ratio = elu_norm(0.0, d, eta, beta) / target
-    return max(0.0, alpha * math.log(ratio) / math.log(1.0 / beta))
+        return em.iterations(flatness, target, start)
+    return elu.iterations(flatness, target, eta, check_beta(beta))
+
+
+class StepConditions(NamedTuple):
+    """The two conditions of Theorem 1 on the step size, each as value, bound and verdict."""
+
+    growth: float
+    growth_needed: float
+    growth_ok: bool
+    size: float
+    size_allowed: float
+    size_ok: bool
+
+
+def step_size_conditions(
+    eta: float, beta: float, start: float, d: int, c1: float | None = None
+) -> StepConditions:
+    """Check Theorem 1's conditions for a start at distance ``start`` from the truth.
+
+        growth:  eta c1 start^alpha beta / ((alpha + 1)(alpha + 2)) + beta^(2/alpha)  >=  1
+        size:    eta c1 (alpha + 2) 3^alpha start^alpha                               <=  alpha + 1
+
+    alpha is 6 at d = 1 and 2 at d >= 2. The theorem says of c1 only that it bounds the largest
+    eigenvalue of the Hessian by c1 |theta|^alpha; by default it is the least such constant near the
+    truth, 14/3 at d = 1 and 3 (1 - 1/d) at d >= 2.
+    """
+    eta = checks.real(eta, "eta", above=0.0)
+    beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
+    start = checks.real(start, "start", above=0.0, closed="above")
+    d = checks.integer(d, "d", 1)
+    alpha, _, kappa = location_scale(d)
+    if c1 is None:
+        c1 = (alpha + 1.0) * kappa
+    c1 = checks.real(c1, "c1", above=0.0)
+    power = start**alpha
+    growth = eta * c1 * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
+    size = eta * c1 * (alpha + 2) * 3.0**alpha * power
+    return StepConditions(growth, 1.0, growth >= 1.0, size, alpha + 1.0, size <= alpha + 1.0)

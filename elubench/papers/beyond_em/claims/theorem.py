@@ -7,7 +7,6 @@ from dataclasses import replace
 import pandas as pd
 
 from elubench import rates
-from elubench.algorithms import step_size_conditions
 from elubench.papers.beyond_em import theory
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
@@ -44,7 +43,7 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
         "they are part of every mean."
     ]
     norm = float(rows["start_norm"].iloc[0])
-    conditions = step_size_conditions(0.01, 0.8, norm, dimension)
+    conditions = theory.step_size_conditions(0.01, 0.8, norm, dimension)
     if not conditions.growth_ok:
         remarks.append(
             "The theorem's first condition on eta and beta asks for at least 1 and is "

@@ -1,0 +1,64 @@
+"""Algorithms by name: those of the package, and classes of the user's own; options as text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import elubench.algorithms
+from elubench import checks
+from elubench.algorithms.base import Algorithm
+
+
+def known() -> dict[str, type[Algorithm]]:
+    """Every algorithm of the package by the name of its class, in the order of legends."""
+    found = [kind for kind in vars(elubench.algorithms).values() if isinstance(kind, type)]
+    complete = [kind for kind in found if issubclass(kind, Algorithm) and kind.command]
+    return {kind.__name__: kind for kind in sorted(complete, key=lambda kind: kind.look.place)}
+
+
+def commands() -> dict[str, type[Algorithm]]:
+    """The same by their names on the command line."""
+    return {kind.command: kind for kind in known().values()}
+
+
+def kind_of(name: str, folder: Path | None = None) -> type[Algorithm]:
+    """The class with this name, or with this "module:Class", looked for in ``folder`` first."""
+    if name in known():
+        return known()[name]
+    if ":" in name:
+        kind = checks.imported(name, "algorithm", folder)
+        if isinstance(kind, type) and issubclass(kind, Algorithm):
+            return kind
+        raise ValueError(f"algorithm must be an Algorithm, got {name!r}, which is {kind!r}")
+    raise ValueError(
+        f"algorithm must be one of {', '.join(known())}, or 'module:Class'; got {name!r}"
+    )
+
+
+def options_of(algorithm: Algorithm) -> dict[str, Any]:
+    """Every option as a value that JSON can hold; an algorithm among them with its name."""
+    made: dict[str, Any] = {}
+    for field in fields(algorithm):
+        value = getattr(algorithm, field.name)
+        if isinstance(value, Algorithm):
+            value = {"name": value.name, **options_of(value)}
+        made[field.name] = value
+    return made
+
+
+def numbers_in(options: str) -> dict[str, float]:
+    """The numbers among options that were written as JSON, such as eta and beta."""
+    try:
+        given = json.loads(options)
+    except (TypeError, ValueError):
+        return {}
+    if not isinstance(given, dict):
+        return {}
+    return {
+        key: float(value)
+        for key, value in given.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
