@@ -77,7 +77,7 @@ class Rates:
     `scale_n` and `scale_d` those of the squared scale. Iterations grow as
     `n^iterations_n d^iterations_d` when `growth` is "power"; when it is "logarithm" they grow as
     `slope(beta) ln(n/d)`, and `iterations_n` is the exponent of n inside: `alpha |location_n|`.
-    An exponent of d is nan where the paper claims none. `status` is how the paper supports it.
+    An exponent of d is nan if the paper claims none. `status` says how the paper supports them.
     """
 
     model: str

@@ -130,9 +130,9 @@ def diagonal_phases(
       for starts shrunk by 1, 1/2, 1/4, extrapolated to 0: theory 0, the invariant is exact to
       leading order;
     * `EM, final ratio`: |theta_2/theta_1| at the end, from the generic start;
-    * `ELU, least norm`, `ELU, status`: how far ELU comes from the generic start and from one with
-      equal coordinates; the paper has it converge linearly, so `theory` is the norm that beta^(t/6)
-      times the start would have at the end.
+    * `ELU, least norm`: how far ELU comes from the generic start and from one with equal
+      coordinates; the paper has it converge linearly, so `theory` is the norm of beta^(t/6) times
+      the start at the end.
     """
     point = np.asarray(start, dtype=float)
     if point.shape != (2,) or point[0] == point[1] or not np.all(point > 0.0):

@@ -30,8 +30,8 @@ def stability(
 
     One row per n, replicate and radius r, with the columns kind, d, n, replicate, r, noise (the largest
     difference found at that radius) and sup (the largest up to it). At d = 1 both are exact on the
-    grid of radii; at d >= 2 the sphere is searched in the singular directions of the noise and in
-    random ones, so they are lower bounds, close as long as the noise is linear in theta. Lattice
+    grid of radii. At d >= 2 the sphere is searched in the singular directions of the noise and in
+    random ones, so both are lower bounds, close ones as long as the noise is linear in theta. Lattice
     samples go up to d = 4, direct ones (`kind="direct"`) to any d.
     """
     d = checks.integer(d, "d", 1)
