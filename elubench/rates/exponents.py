@@ -190,7 +190,7 @@ def _said(statistic: str | float) -> str:
 
 
 def _smoothed(x: Floats, variance: Floats) -> Floats:
-    """Variances on the line that fits their logarithms, plus their mean; equal if there is no such line."""
+    """Variances on the line that fits their logarithms, plus their mean; equal if none fits."""
     if len(x) < 4 or not np.all(variance > 0.0):
         return np.ones(len(x))
     line = np.exp(np.polynomial.Polynomial.fit(x, np.log(variance), 1)(x))

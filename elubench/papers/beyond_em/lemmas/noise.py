@@ -47,28 +47,13 @@ def stability(
         for replicate in range(replicates):
             sample = _draw(kind, int(n), d, seed + replicate)
             directions = _directions(sample, float(r[0]), extra_directions, seed + replicate)
-            noise = np.array(
-                [
-                    max(
-                        float(np.linalg.norm(model.gradient(sample, x * u) - g * u))
-                        for u in directions
-                    )
-                    for x, g in zip(r, norm, strict=True)
-                ]
-            )
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "kind": kind,
-                        "d": d,
-                        "n": int(n),
-                        "replicate": replicate,
-                        "r": r,
-                        "noise": noise,
-                        "sup": np.maximum.accumulate(noise),
-                    }
-                )
-            )
+            noise = [
+                max(np.linalg.norm(model.gradient(sample, x * u) - g * u) for u in directions)
+                for x, g in zip(r, norm, strict=True)
+            ]
+            about = {"kind": kind, "d": d, "n": int(n), "replicate": replicate, "r": r}
+            sup = np.maximum.accumulate(noise)
+            frames.append(pd.DataFrame({**about, "noise": noise, "sup": sup}))
     return pd.concat(frames, ignore_index=True)
 
 
