@@ -35,7 +35,7 @@ TRUTHS = {
 
 
 def evidence(level="quick", tables=None, **changes):
-    """Evidence with the truths above, but for the changes."""
+    """Evidence with the truths above, except for the changes."""
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
     rows = [*_errors(truth), *_iterations(truth), *_dimensions(truth), *_starts(truth)]
@@ -157,7 +157,7 @@ def _starts(truth):
 
 
 def lemma_tables(**changes):
-    """The probes' tables with the values that theory gives, but for ``changes`` by quantity."""
+    """The probes' tables with the values of theory, except for ``changes`` by quantity."""
     rows = []
     for d, alpha, ball in ((1, 6.0, 0.5), (2, 2.0, 0.8)):
         rows += [
@@ -206,7 +206,7 @@ def lemma_tables(**changes):
 
 
 def costs(elu=1.0, both=1.9, power=1.0):
-    """Seconds an iteration, in units of EM's."""
+    """Seconds per iteration, in units of EM's."""
     rng = np.random.default_rng(5)
     rows = [
         (
