@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels import kernel, signatures
+from elubench.kernels import kernel, layout, signatures
 from elubench.models.base import Algebra, Natural
-from elubench.models.isotropic import SymmetricModel, symmetric_error
+from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
 
 
@@ -41,7 +41,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
     for j in range(theta.size):
         square = theta[j] * theta[j]
         s = m2[j] - square
-        em[j] = sums[1 + j]
+        em[j] = sums[layout.T1 + j]
         gradient[j] = (m2[j] + square) / (s * s) * (theta[j] - em[j])
 
 
@@ -70,7 +70,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
         square = theta[j] * theta[j]
         s = m2[j] - square
         g[j] = (m2[j] + square) / (s * s)
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
             value = -g[i] * g[j] * sums[at]
@@ -78,7 +78,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
                 square = theta[i] * theta[i]
                 s = m2[i] - square
                 slope = 2.0 * theta[i] / (s * s) + 4.0 * theta[i] * (m2[i] + square) / (s * s * s)
-                value += g[i] + (theta[i] - sums[1 + i]) * slope
+                value += g[i] + (theta[i] - sums[layout.T1 + i]) * slope
             out[i, j] = value
             out[j, i] = value
             at += 1
@@ -122,8 +122,8 @@ def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
 @kernel("exact", signatures.RESPOND)
 def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     for j in range(phi.size):
-        gradient[j] = _share(phi[j]) * phi[j] - sums[1 + j] / math.sqrt(m2[j])
-    _from_locations(sums[1 : 1 + phi.size], m1, m2, em)
+        gradient[j] = _share(phi[j]) * phi[j] - sums[layout.T1 + j] / math.sqrt(m2[j])
+    _from_locations(sums[layout.T1 : layout.T1 + phi.size], m1, m2, em)
 
 
 @kernel("exact", signatures.GAP)
@@ -139,7 +139,7 @@ def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) 
 @kernel("exact", signatures.HESSIAN)
 def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """diag(r^2 / (1 + r^2 phi^2)) - C2, in units of sqrt(m2)."""
-    at = 3 + 2 * phi.size
+    at = layout.c2_at(phi.size)
     for i in range(phi.size):
         for j in range(i + 1):
             value = -sums[at] / math.sqrt(m2[i] * m2[j])
