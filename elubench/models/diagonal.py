@@ -13,9 +13,14 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
 from elubench.models.base import Algebra, Natural
+from elubench.models.flatness import Flatness, location_scale
 from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
+
+_TRIED_AXES = 32  # coordinates up to which a fit tries every axis as a start
+_MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
 @kernel("exact", signatures.SCALE)
@@ -162,6 +167,7 @@ class Diagonal(SymmetricModel):
     """Algorithm 2's model: locations -theta and theta, covariance diag(s_1, ..., s_d)."""
 
     name = "diagonal"
+    formula = "(1/2) N(-theta, diag(s)) + (1/2) N(theta, diag(s))"
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
         Algebra(
@@ -179,9 +185,38 @@ class Diagonal(SymmetricModel):
     def n_scales(self, d: int) -> int:
         return d
 
+    def flatness(self, d: int, generic: bool = False) -> Flatness:
+        """A generic start leads along an axis, where the loss is as flat as at d = 1."""
+        return location_scale(1 if generic else d)
+
+    def variance(self, moments: Moments) -> Floats:
+        return moments.m2
+
     def default_start(self, sample: Sample) -> Floats:
         """0.9 / sqrt(d) of every coordinate's spread."""
         return 0.9 * np.sqrt(sample.moments().m2 / sample.d)
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        """Besides the usual ones, each axis: components that differ in one coordinate only leave no
+        correlation."""
+        moments = sample.moments()
+        spread = self.spread(moments)
+        steps, passes = directions.steps(sample, self.centre(moments), spread)
+        if 1 < sample.d <= _TRIED_AXES:
+            steps += list(np.diag(0.7 * spread))
+        return steps, passes
+
+    def mle_starts(self, sample: Sample) -> list[Floats]:
+        """The loss has a local minimum near every axis, so the first axes are starts as well."""
+        starts = [self.default_start(sample)]
+        for j in range(self.n_mle_starts(sample.d) - 1):
+            axis = 0.05 * starts[0]
+            axis[j] = 0.7 * math.sqrt(float(sample.moments().m2[j]))
+            starts.append(axis)
+        return starts
+
+    def n_mle_starts(self, d: int) -> int:
+        return 1 + min(d, _MLE_AXES) if d > 1 else 1
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         terms = np.log(2.0 * math.pi * fitted.m2) + evaluated.m2 / fitted.m2

@@ -13,11 +13,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
 from elubench.models.base import Algebra, Model, Natural
 from elubench.samples.base import Moments, Sample
 
@@ -338,6 +337,7 @@ class General(Model):
     """Algorithm 3's model: free locations theta_1 and theta_2, covariance s I."""
 
     name = "general"
+    formula = "(1/2) N(theta_1, s I) + (1/2) N(theta_2, s I)"
     even = False
     features = frozenset({"half sum"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
@@ -354,20 +354,8 @@ class General(Model):
         _to_locations,
     )
 
-    def n_params(self, d: int) -> int:
-        return 2 * d
-
     def n_scales(self, d: int) -> int:
         return 1
-
-    def truth(self, location: ArrayLike, d: int) -> Floats:
-        given = np.asarray(location)
-        one = checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
-        return np.concatenate([one, one])
-
-    def is_stationary_start(self, params: Floats) -> bool:
-        d = params.size // 2
-        return bool((params[:d] == params[d:]).all())
 
     def default_start(self, sample: Sample) -> Floats:
         """The sample's centre, minus and plus 0.9 / sqrt(d) of its spread in every coordinate."""
@@ -375,6 +363,9 @@ class General(Model):
         spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
         offset = 0.9 * spread / math.sqrt(sample.d)
         return np.concatenate([moments.m1 - offset, moments.m1 + offset])
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        return directions.steps(sample, self.centre(sample.moments()))
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         d = fitted.m1.size

@@ -15,6 +15,7 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
 from elubench.models.base import Algebra, Natural
 from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
@@ -217,6 +218,7 @@ class Isotropic(SymmetricModel):
     """Algorithm 1's model: locations -theta and theta, covariance s I."""
 
     name = "isotropic"
+    formula = "(1/2) N(-theta, s I) + (1/2) N(theta, s I)"
     elu_defaults = (0.01, 0.8)
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
@@ -239,6 +241,9 @@ class Isotropic(SymmetricModel):
         """Equal coordinates, norm 0.9 sqrt(a)."""
         a = float(np.mean(sample.moments().m2))
         return np.full(sample.d, 0.9 * math.sqrt(a / sample.d))
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        return directions.steps(sample, self.centre(sample.moments()))
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         a, d = float(np.mean(fitted.m2)), fitted.m2.size

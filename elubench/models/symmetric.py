@@ -12,6 +12,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.models.base import Model
+from elubench.samples.base import Moments
 
 
 @kernel("exact", signatures.ERROR)
@@ -25,7 +26,7 @@ def symmetric_error(theta: Any, m1: Any, m2: Any, truth: Any) -> float:
 
 
 class SymmetricModel(Model):
-    """What models with locations -theta and theta have in common."""
+    """A model with the locations -theta and theta; its parameters are theta, d numbers."""
 
     even = True
 
@@ -33,8 +34,18 @@ class SymmetricModel(Model):
         return d
 
     def truth(self, location: ArrayLike, d: int) -> Floats:
-        given = np.asarray(location)
-        return checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
+        return checks.coordinates(location, "location", d)
 
-    def is_stationary_start(self, params: Floats) -> bool:
-        return not params.any()
+    def placed(self, moments: Moments, step: Floats, aside: Floats | None = None) -> Floats:
+        return step.copy()
+
+    def swapped(self, params: Floats) -> Floats:
+        return -params
+
+    def ordered(self, params: Floats) -> Floats:
+        """theta (d,) with its largest coordinate positive; -0 becomes 0."""
+        largest = params[np.argmax(np.abs(params))]
+        return (self.swapped(params) if largest < 0.0 else params) + 0.0
+
+    def centre(self, moments: Moments) -> Floats:
+        return np.zeros(moments.m1.size)
