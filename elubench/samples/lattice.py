@@ -44,7 +44,9 @@ class LatticeSample(PackedSample):
             np.array(checks.table(np.asarray(nodes), "nodes"), dtype=np.float64)
         )
         if not (np.abs(rows) <= LARGEST).all():
-            raise ValueError("nodes must be finite, got NaN, infinity or values too large to square")
+            raise ValueError(
+                "nodes must be finite, got NaN, infinity or values too large to square"
+            )
         weights = checks.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
             raise ValueError(f"counts must be whole numbers, got {counts!r}")
