@@ -125,14 +125,15 @@ def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Without line breaks and without what a terminal would obey."""
+    """Without line breaks and control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def claims_json(findings: Sequence[Finding], level: str, seed: int) -> str:
+def claims_json(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
     """Everything that was found, for programs."""
     content: dict[str, Any] = {
         "elubench": __version__,
+        "paper": paper,
         "level": level,
         "seed": seed,
         "counts": counts(findings),
@@ -141,10 +142,11 @@ def claims_json(findings: Sequence[Finding], level: str, seed: int) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def claims_markdown(findings: Sequence[Finding], level: str, seed: int) -> str:
+def claims_markdown(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
     """The table of claims, for pull requests."""
     lines = [
-        f"{counted(findings)} (level {_markdown(level)}, seed {seed}, elubench {__version__})",
+        f"{_markdown(paper)}: {counted(findings)} (level {_markdown(level)}, seed {seed}, elubench "
+        f"{__version__})",
         "",
         "| claim | verdict | measured | theory | agrees if | place |",
         "|---|---|---|---|---|---|",

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.claims.shared import from_lemmas
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    ERRORS,
-    EXACT,
-    INF,
-    Measured,
-    around,
-    claim,
-    from_lemmas,
-    table_of,
-)
+from elubench.verification.measuring import ERRORS, EXACT, INF, Measured, around, table_of
+from elubench.verification.paper import Chapter
+
+chapter = Chapter()
 
 
-@claim(
+@chapter.claim(
     "lemma-1",
     "The population loss is homogeneous: alpha = 6, and 2 at d >= 2",
     "Lemma 1",
@@ -68,7 +63,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2a-bounds",
     "The noise of the gradient is bounded by r^3 n^(-1/2) near the truth, d = 1",
     "Lemma 2(a)",
@@ -92,7 +87,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2a-phases",
     "There is a phase with gamma = 1 at d = 1",
     "Section 2.3, after Lemma 2",
@@ -118,7 +113,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2b",
     "The noise of the gradient is bounded by r (d/n)^(1/2), d >= 2",
     "Lemma 2(b)",
@@ -162,7 +157,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-3",
     "The diagonal loss is pseudo-convex",
     "Lemma 3",
@@ -192,7 +187,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-4a",
     "One constant bounds the diagonal gradient from below",
     "Lemma 4(a)",
@@ -215,7 +210,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-4b",
     "On an axis the diagonal loss is as flat as at d = 1",
     "Lemma 4(b)",

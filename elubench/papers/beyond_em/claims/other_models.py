@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from elubench.papers.beyond_em.claims.shared import MARGIN_ERRORS, from_lemmas
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    MARGIN_ERRORS,
-    Measured,
-    censored,
-    claim,
-    exponent_of,
-    from_lemmas,
-    rows_of,
-    settings_of,
-)
+from elubench.verification.measuring import Measured, censored, exponent_of, rows_of, settings_of
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
 
+chapter = Chapter()
 
-@claim(
+
+@chapter.claim(
     "diagonal-infinite-n",
     "At infinite n ELU converges linearly on the diagonal model",
     "Appendix B.1",
@@ -73,7 +68,7 @@ def _diagonal_rows(evidence: Evidence, algorithm: str, start: str) -> pd.DataFra
     return rows[rows["d"] == rows["d"].min()]
 
 
-@claim(
+@chapter.claim(
     "diagonal-equal",
     "ELU reaches n^(-1/4) on the diagonal model from equal coordinates",
     "Appendix B.1, Figure 3",
@@ -85,7 +80,7 @@ def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "equal")
 
 
-@claim(
+@chapter.claim(
     "diagonal-generic",
     "Iterates avoid the axes: n^(-1/4) from any start",
     "Appendix B.1, conjecture",
@@ -98,7 +93,7 @@ def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "generic")
 
 
-@claim(
+@chapter.claim(
     "diagonal-radius",
     "The radius of the diagonal model is n^(-1/4), d >= 2",
     "Appendix B.1",
@@ -151,7 +146,7 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
     return Measured((fit,), settings_of(rows), tuple(remarks), ("breaks", "figure-4"))
 
 
-@claim(
+@chapter.claim(
     "general-printed",
     "ELU reaches n^(-1/4) on general locations, as printed",
     "Appendix B.2, Algorithm 3",
@@ -163,7 +158,7 @@ def _(evidence: Evidence) -> Measured:
     return _general(evidence, "ELU")
 
 
-@claim(
+@chapter.claim(
     "general-centred",
     "Centred ELU reaches n^(-1/4) on general locations",
     "a repair of Algorithm 3",

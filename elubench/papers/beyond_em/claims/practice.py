@@ -10,27 +10,28 @@ import numpy as np
 import pandas as pd
 
 from elubench import rates
+from elubench.algorithms.known import numbers_in
+from elubench.papers.beyond_em.claims.shared import ELU_ISOTROPIC, from_lemmas
 from elubench.papers.beyond_em.claims.theorem import logarithmic
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
-    ELU_ISOTROPIC,
     EXACT,
     LEVEL,
     Measured,
     around,
-    claim,
-    from_lemmas,
-    numbers,
     ratio_of_rms,
     rows_of,
     settings_of,
     share_of,
     table_of,
 )
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
 
+chapter = Chapter()
 
-@claim(
+
+@chapter.claim(
     "linear-convergence",
     "ELU converges linearly, EM sublinearly",
     "Figures 1 and 2, left; Section 2.3",
@@ -56,7 +57,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "divergence-and-rescue",
     "ELU diverges after the radius; validation rescues it",
     "Section 2.2, on the minimum over the iterations",
@@ -71,7 +72,7 @@ def _(evidence: Evidence) -> Measured:
 def _(evidence: Evidence) -> Measured:
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=1, stop="end")
     zero = rates.at_zero(rows)
-    overflow = _overflow(**numbers(rows["options"].iloc[0]))
+    overflow = _overflow(rows)
     diverged = (rows["status"] == "diverged") & (rows["iterations"] < overflow)
     anyway = int((diverged & zero).sum())
     given = int(rows["max_iter"].max())
@@ -120,12 +121,13 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-def _overflow(eta: float, beta: float) -> int:
-    """The iteration whose step, eta / beta^t, is too large for a number: every run ends there."""
-    return math.ceil(math.log(eta / sys.float_info.max) / math.log(beta))
+def _overflow(rows: pd.DataFrame) -> int:
+    """The iteration whose step, eta / beta^t, overflows: every run ends there."""
+    given = numbers_in(rows["options"].iloc[0])
+    return math.ceil(math.log(given["eta"] / sys.float_info.max) / math.log(given["beta"]))
 
 
-@claim(
+@chapter.claim(
     "equal-cost",
     "An iteration of ELU costs what one of EM does",
     "Section 2.2, practical implications",
@@ -144,7 +146,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "total-cost",
     "ELU costs O(n d log(n/d)) in all",
     "Introduction; Section 2.2",
@@ -219,7 +221,7 @@ def _passes_text(table: pd.DataFrame) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in found.items())
 
 
-@claim(
+@chapter.claim(
     "practical-procedure",
     "Running EM and ELU together tells the regimes apart",
     "Section 2.2, practical implications",
@@ -262,7 +264,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "both-cost",
     "Running EM and ELU together costs little more than one",
     "Section 2.2, practical implications",

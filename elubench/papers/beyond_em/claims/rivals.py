@@ -7,16 +7,11 @@ import math
 import numpy as np
 
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    INF,
-    LEVEL,
-    Measured,
-    censored,
-    claim,
-    rows_of,
-    settings_of,
-)
+from elubench.verification.measuring import INF, LEVEL, Measured, censored, rows_of, settings_of
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
+
+chapter = Chapter()
 
 
 def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, d: int) -> Measured:
@@ -56,7 +51,7 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, 
     )
 
 
-@claim(
+@chapter.claim(
     "rival-lbfgs",
     "L-BFGS on the same loss needs half of ELU's passes",
     "not in the paper",
@@ -70,7 +65,7 @@ def _(evidence: Evidence) -> Measured:
     return _passes_at_largest(evidence, "ELU", "LBFGS", 2.0, 2)
 
 
-@claim(
+@chapter.claim(
     "rival-newton-anderson",
     "Newton-Anderson needs a fraction of ELU's passes, whatever n",
     "not in the paper",
@@ -108,7 +103,7 @@ def _untestable(_: Evidence) -> Measured:
     return Measured((), "")
 
 
-claim(
+chapter.claim(
     "minimax-radii",
     "The radii are minimax optimal",
     "Section 2.2",
@@ -117,7 +112,7 @@ claim(
     "(nd)^(-1/2).",
     "About all estimators: no run of one of them can show it.",
 )(_untestable)
-claim(
+chapter.claim(
     "optimal-cost",
     "ELU's complexity is optimal",
     "Introduction; Section 2.2",

@@ -7,29 +7,30 @@ from dataclasses import replace
 import pandas as pd
 
 from elubench import rates
+from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.claims.shared import ELU_ISOTROPIC, MARGIN_ERRORS, MARGIN_ITERATIONS
+from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
-    ELU_ISOTROPIC,
     ERRORS,
     INF,
     ITERATIONS,
     LEVEL,
-    MARGIN_ERRORS,
-    MARGIN_ITERATIONS,
     Measured,
-    Missing,
+    NoEvidence,
     around,
     censored,
-    claim,
     contest,
     exponent_of,
-    numbers,
     rows_of,
     settings_of,
     share_of,
 )
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
+
+chapter = Chapter()
 
 
 def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
@@ -61,7 +62,7 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "theorem-1a-radii",
     "ELU reaches n^(-1/8) and n^(-1/4), d = 1",
     "Theorem 1(a)",
@@ -75,7 +76,7 @@ def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "theorem-1a-iterations",
     "ELU needs O(log n) iterations, d = 1",
     "Theorem 1(a)",
@@ -88,7 +89,7 @@ def _(evidence: Evidence) -> Measured:
     return logarithmic(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "theorem-1b-radii",
     "ELU reaches n^(-1/4) and n^(-1/2), d >= 2",
     "Theorem 1(b)",
@@ -101,7 +102,7 @@ def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, [2, 3, 4])
 
 
-@claim(
+@chapter.claim(
     "theorem-1b-iterations",
     "ELU needs O(log(n/d)) iterations, d >= 2",
     "Theorem 1(b)",
@@ -119,7 +120,7 @@ def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
     dimension = int(rows["d"].min())
     rows = rows[rows["d"] == dimension]
-    beta = numbers(rows["options"].iloc[0])["beta"]
+    beta = numbers_in(rows["options"].iloc[0])["beta"]
     slope = theory.rates("isotropic", dimension, "elu").slope(beta)
     found = rates.growth(rows, level=LEVEL, holdout=2)
     return Measured(
@@ -170,7 +171,7 @@ def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "em-iterations-1",
     "EM needs n^(3/4) iterations, d = 1",
     "Section 2.2, after Theorem 1",
@@ -183,7 +184,7 @@ def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "em-iterations-d",
     "EM needs n^(1/2) iterations, d >= 2",
     "Section 2.2, after Theorem 1",
@@ -196,7 +197,7 @@ def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, [2, 3, 4])
 
 
-@claim(
+@chapter.claim(
     "dimension-radii",
     "Radii grow like d^(1/4) and fall like d^(-1/2)",
     "Theorem 1(b)",
@@ -219,7 +220,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "dimension-iterations",
     "EM's iterations fall like d^(-1/2) at fixed n",
     "Section 2.2, after Theorem 1",
@@ -247,10 +248,9 @@ def _(evidence: Evidence) -> Measured:
 
 
 def _over_d(evidence: Evidence, algorithm: str) -> pd.DataFrame:
-    """Rows with several d at one n."""
-    rows = rows_of(evidence, algorithm=algorithm, model="isotropic", samples="direct", stop="end")
-    rows = rows[rows["d"] >= 2]
-    grids = [part for _, part in rows.groupby(["block", "n"]) if part["d"].nunique() > 2]
-    if not grids:
-        raise Missing(f"No study of the level {evidence.level} has three or more d at one n.")
-    return max(grids, key=lambda part: part["d"].nunique())
+    """Rows with three or more d at one n."""
+    rows = over_d(evidence)
+    rows = rows[rows["algorithm"] == algorithm]
+    if rows["d"].nunique() < 3:
+        raise NoEvidence(f"No study of the level {evidence.level} has three or more d at one n.")
+    return rows
