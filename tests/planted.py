@@ -34,13 +34,13 @@ TRUTHS = {
 }
 
 
-def evidence(level="quick", tables=None, **changes):
+def evidence(level="quick", tables=None, studies=("quick",), **changes):
     """Evidence with the truths above, but for the changes."""
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
     rows = [*_errors(truth), *_iterations(truth), *_dimensions(truth), *_starts(truth)]
     made = lemma_tables() if tables is None else tables
-    return Evidence(level, 0, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
+    return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
 
 
 def _row(rng, **given):
@@ -206,7 +206,7 @@ def lemma_tables(**changes):
 
 
 def costs(elu=1.0, both=1.9, power=1.0):
-    """Seconds an iteration, in units of EM's."""
+    """Seconds per iteration, in units of EM's."""
     rng = np.random.default_rng(5)
     rows = [
         (
