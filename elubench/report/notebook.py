@@ -1,7 +1,7 @@
 """What a notebook shows: figures and tables with captions, verdicts, and sentences made from numbers.
 
-Each function returns an object that Jupyter shows as HTML when it ends a cell. Text is written plainly,
-as everywhere here, and set as in print: n^(-1/8), theta_1, 2e-10, >=.
+Each function returns an object that Jupyter shows as HTML at the end of a cell. Plain text is set as in
+print: n^(-1/8), theta_1, 2e-10, >=.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ _PANELS = 3  # sizes n for which distributions are drawn
 def passes_figure(rows: pd.DataFrame) -> Figure:
     """Passes to the radius against n, a row of panels for each d: all algorithms, and all but EM.
 
-    Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored, an
-    arrow at what was spent where too many are for there to be a median.
+    Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored; an
+    arrow at the passes spent where too many are censored for a median.
     """
     dimensions = sorted(rows["d"].unique())
     figure, panels = new_figure(2, len(dimensions), height=3.4, width_ratios=(1.0, 1.15))
@@ -52,7 +52,7 @@ def passes_figure(rows: pd.DataFrame) -> Figure:
 
 
 def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
-    """Passes to the radius on logarithmic axes, and beside them without EM on a linear scale, one d."""
+    """Passes to the radius at one d: on logarithmic axes, and without EM on a linear scale."""
     d = int(rows["d"].iloc[0])
     table = passes_table(rows)
     every = _draw_medians(left, table, ())

@@ -1,7 +1,7 @@
 """Findings as text: numbers with their intervals, a table for the terminal, JSON and Markdown.
 
-A value is written with as many digits as its interval supports. Everything that comes from findings
-may hold any character; each format escapes what it must.
+A value has as many digits as its interval supports. Text of findings may contain any character; each
+format escapes what it must.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_DIGITS = 6  # of a value that is known better than that
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number as a reader writes it: 0.125, 23,000, 1.2e-07, inf, and a dash for NaN."""
+    """A number for readers: 0.125, 23,000, 1.2e-7, inf, and a dash for NaN."""
     if math.isnan(value):
         return _NOTHING
     if math.isinf(value):
@@ -91,7 +91,7 @@ def counts(findings: Sequence[Finding]) -> dict[Verdict, int]:
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """The counts as a phrase: "7 supported, 2 contradicted, ...", without what did not occur."""
+    """The counts as a phrase, "7 supported, 2 contradicted, ...", without zeros."""
     parts = [f"{count} {verdict}" for verdict, count in counts(findings).items() if count]
     return ", ".join(parts) or "no claims"
 

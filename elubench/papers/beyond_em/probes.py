@@ -107,7 +107,7 @@ def costs(seed: int, rounds: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-#: Distance of the two true locations in units of the scale; 0 is one Gaussian.
+#: Distance between the two true locations in standard deviations; 0 is one Gaussian.
 PRACTICE_CASES = {"one Gaussian": 0.0, "separated": 4.0}
 _PRACTICE_ROWS = {"one Gaussian": 10**8, "separated": 20_000}  # the first are on a lattice
 _PRACTICE_ITERATIONS = 100

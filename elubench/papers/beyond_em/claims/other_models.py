@@ -39,7 +39,7 @@ def _(evidence: Evidence) -> Measured:
             f"From equal coordinates the least norm is {equal.value:.1e}: there ELU converges. "
             "From any other start theta_1^2 - theta_2^2 is constant to leading order (relative "
             f"drift {drift.value:.1e}), so iterates fall onto an axis, where the curvature across "
-            "it, of order theta_1^2, meets a step that grows without end.",
+            "it, of order theta_1^2, meets a step that grows without bound.",
         ),
         ("landscape", "breaks"),
     )
@@ -47,7 +47,7 @@ def _(evidence: Evidence) -> Measured:
 
 _WITH_HIGH_PROBABILITY = (
     "Exponent of n in the 0.9 quantile of the validated error, since the claim is about most "
-    "samples: now and then noise drives even a start with equal coordinates onto an axis."
+    "samples: occasionally noise drives even a start with equal coordinates onto an axis."
 )
 
 
@@ -98,8 +98,8 @@ def _(evidence: Evidence) -> Measured:
     "The radius of the diagonal model is n^(-1/4), d >= 2",
     "Appendix B.1",
     "remark",
-    "The statistical radius of the location is of order n^(-1/4): so close is what the data allow, "
-    "the maximum-likelihood estimate included.",
+    "The statistical radius of the location is of order n^(-1/4): this is how close the data allow "
+    "any estimate to come, the maximum-likelihood estimate included.",
     "Exponent of n in the error of the sample's own optimum, the best of several starts. "
     f"{MARGIN_ERRORS}",
 )
@@ -113,9 +113,9 @@ def _(evidence: Evidence) -> Measured:
         ),
         settings_of(rows),
         (
-            "On an axis the diagonal model is the one at d = 1, with its radius n^(-1/8), and most "
-            "samples have their optimum close to one. A method that finds the optimum ends there; "
-            "ELU from equal coordinates is closer to the truth because it stops on the way.",
+            "On an axis the diagonal model is that of d = 1, with the radius n^(-1/8), and most samples "
+            "have their optimum close to an axis. A method that finds the optimum ends there; ELU from "
+            "equal coordinates is closer to the truth because it stops on the way.",
         ),
         ("breaks",),
     )
@@ -138,8 +138,8 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
         turning = from_lemmas(evidence, "general_instability", "turning time", (0.0, 0.0))
         remarks.append(
             f"The median error is {best.iloc[0]:.2g} at n = {best.index[0]:.0e} and {best.iloc[-1]:.2g} "
-            f"at n = {best.index[-1]:.0e}. The half sum of the locations has curvature 1, not a "
-            "flat one, so a step that grows for ever blows up along it (at infinite n it turns at "
+            f"at n = {best.index[-1]:.0e}. The loss is not flat along the half sum of the "
+            "locations: its curvature is 1, so a growing step blows up along it (at infinite n it turns at "
             f"t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
             "itself is not much smaller, which hides it.".replace("e+", "e")
         )

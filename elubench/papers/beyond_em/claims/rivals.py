@@ -1,4 +1,4 @@
-"""What else a user would try, in passes; and what no experiment can decide."""
+"""The rivals, in passes; and what no experiment can decide."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, 
     "A quasi-Newton method on the restricted loss, from the same start, needs at most half of "
     "ELU's passes over the data, line search included.",
     "Ratio of the median passes to twice the radius at d = 2 and the largest n: at d = 1 its first "
-    "step lands close to 0 by luck, whatever n is. Agrees: at least 2, with all of its 95 % interval.",
+    "step happens to land close to 0, whatever n is. Agrees: at least 2, with all of its 95 % interval.",
 )
 def _(evidence: Evidence) -> Measured:
     return _passes_at_largest(evidence, "ELU", "LBFGS", 2.0, 2)
@@ -110,7 +110,7 @@ chapter.claim(
     "remark",
     "No estimator has radii of a smaller order than n^(-1/8) and n^(-1/4), or (d/n)^(1/4) and "
     "(nd)^(-1/2).",
-    "About all estimators: no run of one of them can show it.",
+    "A statement about all estimators: no run of one of them can show it.",
 )(_untestable)
 chapter.claim(
     "optimal-cost",
@@ -118,6 +118,6 @@ chapter.claim(
     "Introduction; Section 2.2",
     "remark",
     "No algorithm reaches these radii at a smaller order of cost than n d log(n/d).",
-    "About all algorithms: a lower bound cannot be measured. (The rivals above need fewer passes "
-    "than ELU, and reading the data once costs O(nd).)",
+    "A statement about all algorithms: a lower bound cannot be measured. (The rivals above need "
+    "fewer passes than ELU, and reading the data once costs O(nd).)",
 )(_untestable)

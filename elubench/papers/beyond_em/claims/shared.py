@@ -8,11 +8,11 @@ from elubench.verification.verdicts import Measurement
 
 ELU_ISOTROPIC = {"algorithm": "ELU", "model": "isotropic", "samples": "lattice"}
 MARGIN_ERRORS = (
-    "Agrees: an exponent within a fifth of the stated one, with all of its 95 % interval."
+    "Agrees: the whole 95 % interval of the exponent lies within a fifth of the stated one."
 )
 MARGIN_ITERATIONS = (
-    "Agrees: the law that predicts the largest n from the smaller ones is the stated one, and its "
-    "constant lies within a tenth of the stated one, with all of its 95 % interval."
+    "Agrees: the stated law is the one that predicts the largest n from the smaller ones, and the "
+    "whole 95 % interval of its constant lies within a tenth of the stated one."
 )
 
 

@@ -1,4 +1,4 @@
-"""Theorem 1 and what the paper says of EM: radii and iterations, in n and in d."""
+"""Theorem 1 and what the paper says about EM: radii and iterations, in n and in d."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     share = rates.mle_at_zero(rows)
     remarks = [
         f"The sample's own optimum is exactly 0 on {share['share'].mean():.0%} of the samples; "
-        "they are part of every mean."
+        "these samples are part of every mean."
     ]
     norm = float(rows["start_norm"].iloc[0])
     conditions = theory.step_size_conditions(0.01, 0.8, norm, dimension)
     if not conditions.growth_ok:
         remarks.append(
-            "The theorem's first condition on eta and beta asks for at least 1 and is "
+            "The theorem's first condition on eta and beta requires at least 1. It is "
             f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
             f"a start at {norm:g}: the rate holds without it."
         )
@@ -116,7 +116,7 @@ def _(evidence: Evidence) -> Measured:
 
 
 def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
-    """ELU's iterations against the logarithm, at the smallest of these d that was run."""
+    """ELU's iterations compared with a logarithm, at the smallest of these d that was run."""
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
     dimension = int(rows["d"].min())
     rows = rows[rows["d"] == dimension]
@@ -126,7 +126,7 @@ def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
     return Measured(
         (
             Measurement(
-                "iterations for each unit of ln n",
+                "iterations per unit of ln n",
                 *found.slope_per_log,
                 slope,
                 around(slope, ITERATIONS),
@@ -225,7 +225,7 @@ def _(evidence: Evidence) -> Measured:
     "EM's iterations fall like d^(-1/2) at fixed n",
     "Section 2.2, after Theorem 1",
     "remark",
-    "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), so fewer of them where d is large.",
+    "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), hence fewer where d is large.",
     "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: within a fifth "
     "of the stated one, with all of its 95 % interval.",
 )
