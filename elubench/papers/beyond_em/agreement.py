@@ -1,8 +1,8 @@
 """The paper's panels in numbers: what their captions say, compared with the runs that remake them.
 
 Left-hand panels: ELU converges to the radius linearly and then diverges, EM converges sublinearly.
-Speeds are compared by steps of a fixed factor in the error: under linear convergence each step takes as many
-iterations as the one before; under a power law t^(-1/alpha) it takes factor^alpha times as many.
+Speeds are compared by steps of a fixed factor in the error: under linear convergence each step takes as
+many iterations as the one before; under a power law t^(-1/alpha), factor^alpha times as many.
 
 Right-hand panels: the errors of the validated iterate fall like a power of n.
 """

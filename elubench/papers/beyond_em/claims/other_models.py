@@ -139,8 +139,8 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
         remarks.append(
             f"The median error is {best.iloc[0]:.2g} at n = {best.index[0]:.0e} and {best.iloc[-1]:.2g} "
             f"at n = {best.index[-1]:.0e}. The loss is not flat along the half sum of the "
-            "locations: its curvature is 1, so a growing step blows up along it (at infinite n it turns at "
-            f"t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
+            "locations: its curvature is 1, so a growing step blows up along it (at infinite n it turns "
+            f"at t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
             "itself is not much smaller, which hides it.".replace("e+", "e")
         )
     return Measured((fit,), settings_of(rows), tuple(remarks), ("breaks", "figure-4"))
