@@ -61,6 +61,20 @@ def choice(value: Any, name: str, known: Sequence[str]) -> str:
     return value
 
 
+def frame(value: Any, name: str, *columns: str) -> None:
+    """Raise unless the value is a pandas DataFrame with these columns and at least one row."""
+    from pandas import DataFrame
+
+    if not isinstance(value, DataFrame):
+        raise TypeError(f"{name} must be a pandas DataFrame, got {type(value).__name__}")
+    missing = [repr(column) for column in columns if column not in value]
+    if missing:
+        several = "a column" if len(missing) == 1 else "columns"
+        raise ValueError(f"{name} must have {several} {', '.join(missing)}")
+    if value.empty:
+        raise ValueError(f"{name} must have at least one row, got none")
+
+
 def imported(reference: str, name: str, folder: Path | None = None) -> Any:
     """What "module:attribute" stands for; the module is imported from ``folder`` or from the path."""
     module, _, attribute = reference.partition(":")

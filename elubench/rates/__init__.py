@@ -1,6 +1,6 @@
 """Rates from tidy rows of runs: exponents, growth of iterations, and how sure they are.
 
-Rows are those of `load_results`: one per run. A *statistic* over replicates at each n (root mean square,
+Rows are those of `load_results`, one per run. A *statistic* over replicates at each n (root mean square,
 mean or an upper quantile of an error, Kaplan-Meier median of a count) is fitted against ln n. May import
 studies and below.
 """
@@ -9,6 +9,9 @@ from elubench.rates.contests import Growth as Growth
 from elubench.rates.contests import growth as growth
 from elubench.rates.exponents import Exponent as Exponent
 from elubench.rates.exponents import exponent as exponent
+from elubench.rates.intervals import Interval as Interval
+from elubench.rates.intervals import bootstrap as bootstrap
+from elubench.rates.intervals import share as share
 from elubench.rates.laws import LAWS as LAWS
 from elubench.rates.resampling import TooLittle as TooLittle
 from elubench.rates.table import fit_rates as fit_rates

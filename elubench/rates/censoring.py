@@ -1,10 +1,10 @@
 """How long it takes when not every run arrives: right-censored counts.
 
-A run that reaches the radius has its count there (`observed`). Any other is censored:
+A run that reaches the radius has its count there (`observed`). Any other run is censored:
 
-- at what it spent, if it ran out of iterations: it may have arrived later;
-- at infinity, if it converged elsewhere or diverged: it never will. Taken as censored where it
-  stopped, it would count as a run that was about to arrive, and the median would be too small;
+- at what it spent, if it ran out of iterations: it might have arrived later;
+- at infinity, if it converged elsewhere or diverged: it never will. Censored where it stopped, it
+  would count as a run that was about to arrive, and the median would be too small;
 - at 0, if it failed: nothing is known about it.
 
 Nothing is dropped: every function here counts all runs, and `running_times` shows the censored share.
@@ -14,8 +14,7 @@ runs that have neither arrived nor been censored before t_j,
 
     S(t) = product over t_j <= t of (1 - e_j / r_j)
 
-estimates the share that needs longer than t. A quantile that too few runs reach is `inf`: more than
-was spent on it.
+estimates the share of runs that need longer than t. A quantile that too few runs reach is `inf`.
 """
 
 from __future__ import annotations
@@ -27,21 +26,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from elubench import checks
 from elubench.checks import Floats
 
 Truths = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-12  # survival is a product of fractions: 1/2 may come out as 1/2 + 1e-16
-
-
-_ENDED = ("converged", "diverged")  # statuses of runs that go nowhere from where they are
+_ENDED = ("converged", "diverged")  # statuses of runs that will never arrive
 
 
 class Counts(NamedTuple):
     """What runs needed, one entry each.
 
-    `times` are when they arrive (`observed`) or are censored, `spent` is what they did until
-    then, and `failed` are those about which nothing is known.
+    `times`: when a run arrives (`observed`) or is censored; `spent`: its cost until then; `failed`:
+    nothing is known about it.
     """
 
     times: Floats
@@ -52,16 +50,16 @@ class Counts(NamedTuple):
 
 def counts(frame: pd.DataFrame, value: str, spent: str) -> Counts:
     """The column `value` where a run arrived; else `spent`, or inf or 0 by the column `status`."""
-    require(frame, value, spent)
+    checks.frame(frame, "frame", value, spent)
     times = frame[value].to_numpy(dtype=float, na_value=np.nan)
     budget = frame[spent].to_numpy(dtype=float, na_value=np.nan)
     observed = ~np.isnan(times)
     if "reached" in frame and np.any(frame["reached"].to_numpy(dtype=bool) != observed):
-        raise ValueError(f"frame: {value!r} must be NaN where 'reached' is False, and only there")
+        raise ValueError(f"frame[{value!r}] must be NaN exactly where 'reached' is False")
     failed = ~observed & np.isnan(budget)
     used = np.where(observed, times, np.where(failed, 0.0, budget))
     if not np.all(np.isfinite(used) & (used >= 0.0)):
-        raise ValueError(f"frame: {value!r} and {spent!r} must be finite and at least 0")
+        raise ValueError(f"frame[{value!r}] and frame[{spent!r}] must be finite and >= 0")
     times = used
     if "status" in frame:
         never = frame["status"].isin(_ENDED).to_numpy(dtype=bool) & ~observed & ~failed
@@ -69,61 +67,21 @@ def counts(frame: pd.DataFrame, value: str, spent: str) -> Counts:
     return Counts(times, observed, used, failed)
 
 
-def require(frame: pd.DataFrame, *columns: str, name: str = "frame") -> None:
-    """Refuse a frame without rows, or without one of the columns."""
-    if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"{name}: expected a pandas DataFrame; got {type(frame).__name__}")
-    missing = [column for column in columns if column not in frame]
-    if missing:
-        raise ValueError(f"{name}: there is no column {', '.join(map(repr, missing))}")
-    if frame.empty:
-        raise ValueError(f"{name}: there are no rows")
-
-
-def kaplan_meier(times: npt.ArrayLike, observed: npt.ArrayLike) -> pd.DataFrame:
-    """The Kaplan-Meier estimate of the share of runs that need longer.
-
-    Parameters
-    ----------
-    times : when each run arrives, or is censored: inf where it never will arrive.
-    observed : whether it arrived. Where runs arrive and are censored at one time, those that arrive
-        come first.
-
-    Returns
-    -------
-    One row for each time at which runs arrive: `time`, `at_risk` (runs neither arrived nor censored
-    before), `events` (runs that arrive) and `survival`, S(time).
-    """
-    values, arrived = _checked(times, observed)
-    where, events = np.unique(values[arrived], return_counts=True)
-    at_risk = len(values) - np.searchsorted(np.sort(values), where, side="left")
-    return pd.DataFrame(
-        {
-            "time": where,
-            "at_risk": at_risk,
-            "events": events,
-            "survival": np.cumprod(1.0 - events / at_risk),
-        }
-    )
-
-
 def quantile(
     times: npt.ArrayLike, observed: npt.ArrayLike, q: float = 0.5, step: float = 0.0
 ) -> float:
     """The time by which a share `q` of the runs has arrived, by Kaplan-Meier.
 
-    It is the smallest t with S(t) <= 1 - q; where S is 1 - q exactly it is the middle of that
-    stretch, as for the median of an even number. It is `inf` where S never gets below 1 - q: too
+    It is the smallest t with S(t) <= 1 - q; where S is exactly 1 - q it is the middle of that
+    stretch, as for the median of an even number. It is `inf` if S never falls below 1 - q: too
     many runs are censored. Without censoring it is NumPy's `method="averaged_inverted_cdf"`.
 
     With `step`, a count t stands for an arrival somewhere in (t - step, t], evenly, so that S is
     linear there: the median of 1, 2, 2, 2, 3 is then 1.5, with 1 and 3 on either side of its middle.
     """
     values, arrived = _checked(times, observed)
-    if not 0.0 < q < 1.0:
-        raise ValueError(f"q: expected a number strictly between 0 and 1; got {q!r}")
-    if not step >= 0.0:
-        raise ValueError(f"step: expected a number that is not negative; got {step!r}")
+    q = checks.real(q, "q", 0.0, 1.0)
+    step = checks.real(step, "step", above=0.0, closed="above")
     return float(weighted_quantiles(values, arrived, np.ones((1, len(values))), q, step)[0])
 
 
@@ -159,15 +117,15 @@ def weighted_quantiles(
 
 
 def expected_running_time(times: npt.ArrayLike, observed: npt.ArrayLike) -> float:
-    """Expected running time: all that was spent, by runs that arrive or not, for each arrival.
+    """Expected running time: all that was spent, by runs that arrive or not, per arrival.
 
-    It is what a user pays on average who starts again, on another sample, until a run arrives:
+    It is the average cost of starting again, on another sample, until a run arrives:
     `sum of times / number observed`, with the times at which runs stopped, all finite. With no
     arrivals it is `inf`.
     """
     values, arrived = _checked(times, observed)
     if not np.all(np.isfinite(values)):
-        raise ValueError("times: expected what was spent, which is finite")
+        raise ValueError("times must be finite: it is what each run spent")
     successes = int(np.count_nonzero(arrived))
     return float(np.sum(values)) / successes if successes else float("inf")
 
@@ -179,14 +137,14 @@ def running_times(
     by: str | Sequence[str] = ("algorithm", "n"),
     quantiles: Sequence[float] = (0.1, 0.5, 0.9),
 ) -> pd.DataFrame:
-    """One row a group: runs, how many arrived, were censored and failed, and what it took.
+    """One row per group: runs, how many arrived, were censored and failed, and what it took.
 
     Columns after those of `by`: `runs`, `reached`, `failed`, `censored` (the share of runs that did
-    not arrive, failed ones included), `expected` (`expected_running_time`), and a Kaplan-Meier
-    quantile for each q, named `q10`, `median`, `q90`.
+    not arrive, failed ones included), `expected` (`expected_running_time`), and one Kaplan-Meier
+    quantile per q, named `q10`, `median`, `q90`.
     """
     by = [by] if isinstance(by, str) else list(by)
-    require(frame, *by, value, spent)
+    checks.frame(frame, "frame", *by, value, spent)
     names = ["median" if q == 0.5 else f"q{100 * q:g}" for q in quantiles]
     rows = []
     for key, group in frame.groupby(by, sort=True, observed=True, dropna=False):
@@ -217,12 +175,12 @@ def run_time_distribution(
 
     Returns
     -------
-    Columns of `by`, `cost` and `share`, to be drawn as steps: each group begins at cost 0, has a row
-    for every cost at which runs arrive, and ends at the most that one of its runs spent. A share
-    that ends below 1 says how many did not arrive.
+    Columns of `by`, `cost` and `share`, to be drawn as steps: each group begins at cost 0, has one row
+    per cost at which runs arrive, and ends at the most that one of its runs spent. A share that ends
+    below 1 says how many did not arrive.
     """
     by = [by] if isinstance(by, str) else list(by)
-    require(frame, *by, cost, budget)
+    checks.frame(frame, "frame", *by, cost, budget)
     parts = []
     for key, group in frame.groupby(by, sort=True, observed=True, dropna=False):
         _, observed, used, _ = counts(group, cost, budget)
@@ -238,11 +196,11 @@ def _checked(times: npt.ArrayLike, observed: npt.ArrayLike) -> tuple[Floats, Tru
     values = np.asarray(times, dtype=np.float64)
     arrived = np.asarray(observed)
     if values.ndim != 1 or not len(values):
-        raise ValueError("times: expected one number a run, and at least one run")
+        raise ValueError(f"times must hold one number per run, got shape {values.shape}")
     if not np.all(values >= 0.0):
-        raise ValueError("times: expected numbers, at least 0; NaN is not a censored run")
+        raise ValueError("times must be >= 0; NaN does not stand for a censored run")
     if arrived.shape != values.shape or arrived.dtype != np.bool_:
-        raise ValueError(f"observed: expected {len(values)} truth values, one for each time")
+        raise ValueError(f"observed must hold {len(values)} booleans, one per time")
     if np.any(np.isinf(values[arrived])):
-        raise ValueError("times: a run that arrived did so in a finite time")
+        raise ValueError("times must be finite where observed")
     return values, arrived

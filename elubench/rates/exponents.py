@@ -9,18 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from elubench import checks
 from elubench.checks import Floats
-from elubench.rates.censoring import require
-from elubench.rates.resampling import (
-    TooLittle,
-    check_options,
-    curvature,
-    draws,
-    in_order,
-    interval,
-    least_squares,
-    positive,
-)
+from elubench.rates.resampling import Resampling, TooLittle, in_order, least_squares, positive
 
 Weights = Literal["variance", "equal"]
 
@@ -29,11 +20,11 @@ Weights = Literal["variance", "equal"]
 class Exponent:
     """A fit of `statistic = exp(intercept) by^slope`, with bootstrap intervals.
 
-    `at`, `statistics` and `replicates` have an entry for each value of `by` in the fit; `missing`
-    counts rows without a value (failed runs), which are in no statistic. `curvature` is the
-    coefficient of `(ln by)^2` in a quadratic fit: the slope is still `moving` when its interval
-    excludes 0 (nan, and not moving, with fewer than three values of `by`). `local` has the slopes
-    between neighbours: columns `from`, `to`, `slope`, `low`, `high`.
+    `at`, `statistics` and `replicates` have one entry per value of `by` in the fit; `missing` counts
+    rows without a value (failed runs), which are in no statistic. `curvature` is the coefficient of
+    `(ln by)^2` in a quadratic fit: the slope is still `moving` if its interval excludes 0 (nan, and
+    not moving, with fewer than three values of `by`). `local` has the slopes between neighbours:
+    columns `from`, `to`, `slope`, `low`, `high`.
     """
 
     value: str
@@ -72,47 +63,46 @@ def exponent(
 ) -> Exponent:
     """The exponent of a statistic of errors over replicates, as a power of n.
 
-    Least squares of `ln statistic` on `ln n`, each n with the weight
+    Weighted least squares of `ln statistic` on `ln n`. The weight of each n is
 
     - "variance": `m / (v + mean of v)`, where m counts replicates and `v / m` is the bootstrap
-      variance of `ln statistic`, with ln v smoothed by a line in ln n. As they come, variances are too
-      noisy: the n that happen to look sure would get the weight, and intervals would be too short. And
-      where an algorithm stalls at large n, all errors are the same there; without the mean these
-      n would outweigh the rest a thousand times, and the slope be theirs alone;
+      variance of `ln statistic`, with ln v smoothed by a line in ln n. Raw variances are too noisy:
+      the n that happen to look certain would get the weight, and intervals would be too short. The
+      mean is for algorithms that stall: at large n all their errors are the same, and these n would
+      otherwise outweigh the rest a thousand times;
     - "equal": 1.
 
     Parameters
     ----------
-    frame : rows of runs of one algorithm from one start; one row for each `by` and replicate.
-    value : the column of errors. Rows where it is NaN are counted, and left out. Exact zeros are
-        errors like any other; a statistic that is itself 0 has no logarithm and is refused.
+    frame : rows of runs of one algorithm from one start; one row per `by` and replicate.
+    value : the column of errors. Rows where it is NaN are counted and left out. Exact zeros are
+        errors like any other; a statistic that is itself 0 has no logarithm and raises TooLittle.
     by : the column of n, or d, or another positive number.
     statistic : "rmse", "mean", or a number strictly between 0 and 1: that quantile.
     level : of the intervals, from bootstrap percentiles.
     upper_half : use only the upper half of the values of `by`, rounded up.
     """
-    check_options(level, resamples, seed)
-    if weights not in ("variance", "equal"):
-        raise ValueError(f"weights: expected 'variance' or 'equal'; got {weights!r}")
+    how = Resampling(level, resamples, seed)
+    checks.choice(weights, "weights", ("variance", "equal"))
     check_statistic(statistic)
     samples, missing = _errors_by(frame, value, by)
     at = np.array(sorted(samples))
     if upper_half:
         at = at[len(at) // 2 :]
     if len(at) < 2:
-        raise TooLittle(f"frame: a slope needs two values of {by!r} or more; got {len(at)}")
+        raise TooLittle(f"a slope needs two values of {by!r} or more; got {len(at)}")
     chosen = [samples[x] for x in at]
     sizes = np.array([len(errors) for errors in chosen], dtype=np.int64)
     found = np.array([_statistic(errors[None, :], statistic)[0] for errors in chosen])
     if not np.all(found > 0.0):
         where = at[np.argmin(found)]
         raise TooLittle(
-            f"frame: the {_said(statistic)} of {value!r} at {by} = {where:g} is 0 and has no "
+            f"the {_said(statistic)} of {value!r} at {by} = {where:g} is 0 and has no "
             "logarithm; choose 'rmse' or a higher quantile"
         )
     drawn = np.stack(
         [
-            _statistic(errors[draws(seed, x, len(errors), resamples)[0]], statistic)
+            _statistic(errors[how.draws(x, len(errors))[0]], statistic)
             for x, errors in zip(at, chosen, strict=True)
         ],
         axis=1,
@@ -120,7 +110,7 @@ def exponent(
     usable = np.all(drawn > 0.0, axis=1)
     if np.mean(usable) < 0.99:
         raise TooLittle(
-            f"frame: the {_said(statistic)} of {value!r} is 0 in {1 - np.mean(usable):.0%} of the "
+            f"the {_said(statistic)} of {value!r} is 0 in {1 - np.mean(usable):.0%} of the "
             "resamples: too many exact zeros; choose 'rmse' or a higher quantile"
         )
     x, y, drawn = np.log(at), np.log(found), np.log(drawn[usable])
@@ -129,10 +119,10 @@ def exponent(
         weight = sizes / _smoothed(x, np.var(drawn, axis=0) * sizes)
     line = least_squares(x, weight, 1)
     intercept, slope = line @ y
-    low, high = interval(drawn @ line[1], level)
-    bend = curvature(x, weight, y, drawn, level)
+    low, high = how.interval(drawn @ line[1])
+    bend = how.curvature(x, weight, y, drawn)
     steps = np.diff(y) / np.diff(x)
-    lows, highs = interval(np.diff(drawn, axis=1) / np.diff(x), level)
+    lows, highs = how.interval(np.diff(drawn, axis=1) / np.diff(x))
     local = pd.DataFrame(
         {"from": at[:-1], "to": at[1:], "slope": steps, "low": lows, "high": highs}
     )
@@ -159,20 +149,20 @@ def exponent(
 
 def _errors_by(frame: pd.DataFrame, value: str, by: str) -> tuple[dict[float, Floats], int]:
     """The errors at each value of `by`, in the order of the replicates, and how many are missing."""
-    require(frame, value, by)
+    checks.frame(frame, "frame", value, by)
     ordered = in_order(frame, by, value)
     errors = ordered[value].to_numpy(dtype=float, na_value=np.nan)
     missing = np.isnan(errors)
     if np.any(np.isinf(errors)) or np.any(errors < 0.0):
-        raise ValueError(f"frame: {value!r} must be finite and at least 0, or NaN")
+        raise ValueError(f"frame[{value!r}] must be finite and >= 0, or NaN")
     groups = positive(ordered, by)
     samples: dict[float, Floats] = {}
     for x in np.unique(groups):
         samples[float(x)] = errors[(groups == x) & ~missing]
         if len(samples[float(x)]) < 2:
             raise TooLittle(
-                f"frame: at {by} = {x:g} there are {len(samples[float(x)])} values of {value!r}; "
-                "at least 2 replicates are needed"
+                f"a slope needs at least 2 replicates; at {by} = {x:g} there are "
+                f"{len(samples[float(x)])} values of {value!r}"
             )
     return samples, int(missing.sum())
 
@@ -187,11 +177,11 @@ def _statistic(errors: Floats, statistic: str | float) -> Floats:
 
 
 def check_statistic(statistic: str | float) -> None:
-    """Refuse what is no statistic of errors."""
+    """Raise ValueError for an unknown statistic."""
     known = statistic in ("rmse", "mean")
     if not known and (isinstance(statistic, str) or not 0.0 < statistic < 1.0):
         raise ValueError(
-            f"statistic: expected 'rmse', 'mean' or a number between 0 and 1; got {statistic!r}"
+            f"statistic must be 'rmse', 'mean' or a number in (0, 1), got {statistic!r}"
         )
 
 
@@ -200,7 +190,7 @@ def _said(statistic: str | float) -> str:
 
 
 def _smoothed(x: Floats, variance: Floats) -> Floats:
-    """Variances on the line that fits their logarithms, and their mean; equal where that is no help."""
+    """Variances on the line that fits their logarithms, plus their mean; equal if none fits."""
     if len(x) < 4 or not np.all(variance > 0.0):
         return np.ones(len(x))
     line = np.exp(np.polynomial.Polynomial.fit(x, np.log(variance), 1)(x))

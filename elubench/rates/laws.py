@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,22 @@ LAWS = {
 }
 
 
-def fit(law: str, x: Floats, y: Floats, drawn: Floats, weight: Floats) -> tuple[Floats, Floats]:
+class Points(NamedTuple):
+    """What laws are fitted to: ln n, ln count (sizes,), its resamples (resamples, sizes), weights."""
+
+    x: Floats
+    y: Floats
+    drawn: Floats
+    weight: Floats
+
+    def part(self, which: slice) -> Points:
+        """Some of the sizes."""
+        return Points(self.x[which], self.y[which], self.drawn[:, which], self.weight[which])
+
+
+def fit(law: str, points: Points) -> tuple[Floats, Floats]:
     """a and b by weighted least squares in ln count: of the estimate first, then of each resample."""
+    x, y, drawn, weight = points
     rows = np.vstack([y, drawn])
     if law == "logarithm":
         return _fit_logarithm(x, rows, weight)
@@ -67,7 +82,7 @@ def _fit_logarithm(x: Floats, rows: Floats, weight: Floats) -> tuple[Floats, Flo
 
 
 def log_law(law: str, a: Floats, b: Floats, x: float) -> Floats:
-    """ln law at ln n = x; a line that has fallen to 0 there is kept just above it."""
+    """ln law at ln n = x; a line that has fallen to 0 is kept just above it."""
     if law == "logarithm":
         return np.log(np.maximum(a + b * x, 1e-3))
     return np.log(a) + b * (math.log(x) if law == "power of the logarithm" else x)

@@ -10,12 +10,12 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.rates.censoring import Counts, quantile, weighted_quantiles
-from elubench.rates.resampling import draws
+from elubench.rates.resampling import Resampling
 
 
 @dataclass(frozen=True, eq=False)
 class Medians:
-    """The median at one n, as it is and resampled; then made continuous (`centre`) and resampled."""
+    """The median at one n, plain and resampled; then made continuous (`centre`) and resampled."""
 
     counts: Counts
     median: float
@@ -25,22 +25,21 @@ class Medians:
     known: bool
 
     @classmethod
-    def of(
-        cls, every: Counts, here: Any, x: float, step: float, resamples: int, seed: int
-    ) -> Medians:
+    def of(cls, every: Counts, here: Any, x: float, step: float, how: Resampling) -> Medians:
+        """The medians of the counts `here`, at n = x."""
         own = Counts(*(column[here] for column in every))
         size = len(own.times)
         median = quantile(own.times, own.observed)
         centre = quantile(own.times, own.observed, step=step)
         if size < 2:
             return cls(own, median, np.array([median]), centre, np.array([centre]), False)
-        indices, generator = draws(seed, x, size, resamples)
-        rows = np.arange(resamples)[:, None] * size
-        times = np.bincount((indices + rows).ravel(), minlength=resamples * size)
-        weights = times.reshape(resamples, size).astype(float)
+        indices, generator = how.draws(x, size)
+        rows = np.arange(how.resamples)[:, None] * size
+        times = np.bincount((indices + rows).ravel(), minlength=how.resamples * size)
+        weights = times.reshape(how.resamples, size).astype(float)
         medians = weighted_quantiles(own.times, own.observed, weights, 0.5, 0.0)
         drawn = weighted_quantiles(own.times, own.observed, weights, 0.5, step)
-        drawn += step * generator.uniform(-0.5, 0.5, resamples)
+        drawn += step * generator.uniform(-0.5, 0.5, how.resamples)
         finite = np.isfinite(drawn)
         known = math.isfinite(median) and median >= max(step, 1e-300) and np.mean(finite) >= 0.95
         if known:
@@ -48,9 +47,9 @@ class Medians:
             drawn = np.maximum(drawn, max(0.1 * step, 1e-3 * centre))
         return cls(own, median, medians, centre, drawn, bool(known))
 
-    def row(self, level: float) -> dict[str, Any]:
-        tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
-        low, high = np.quantile(self.medians, tails, method="inverted_cdf")  # inf stays inf
+    def row(self, how: Resampling) -> dict[str, Any]:
+        """The row of `Growth.sizes`."""
+        low, high = np.quantile(self.medians, how.tails, method="inverted_cdf")  # inf stays inf
         return {
             "runs": len(self.counts.times),
             "reached": int(self.counts.observed.sum()),
@@ -64,7 +63,7 @@ class Medians:
 
 
 def step_of(every: Counts) -> float:
-    """What counts are multiples of: 1, as a rule, but 3 for passes of three a step; 0 if not whole."""
+    """What counts are multiples of: usually 1, but 3 for three passes per step; 0 if not whole."""
     seen = every.times[every.observed]
     if not np.all(seen == np.rint(seen)):
         return 0.0

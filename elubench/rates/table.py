@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import pandas as pd
 
+from elubench import checks
 from elubench.algorithms.known import kind_of, numbers_in
 from elubench.models.known import named
-from elubench.rates.censoring import require
 from elubench.rates.contests import Growth, growth
 from elubench.rates.exponents import check_statistic, exponent
-from elubench.rates.resampling import LEAST_SIZES, TooLittle, check_options
+from elubench.rates.resampling import LEAST_SIZES, Resampling, TooLittle
 from elubench.rates.zeros import at_zero
 
 _CELL = ("study", "block", "model", "d", "start", "algorithm", "options")
@@ -37,42 +37,42 @@ def fit_rates(
 
     Returns
     -------
-    One row for each study (if there is such a column), block, model, d, start, algorithm, options and
+    One row per study (if there is such a column), block, model, d, start, algorithm, options and
     `quantity`: `location_error` and `scale_error` of the selected iterate where runs go on to the end
     (`stop`), `iterations_to_radius` and `passes_to_radius` where they stop at the radius.
 
     law : "power", b in n^b; or "logarithm", b in a + b ln n. For errors it is the power; for counts
-        the theory's law, else what the contest says (`family`), the power if it is undecided.
+        it is the theory's law, else the winner of the contest (`family`), the power if undecided.
     estimate, low, high : b over all n, and its interval.
     upper, upper_low, upper_high : the same over the upper half of n.
-    theory : b by theory, nan where there is none. Centred ELU is compared with ELU.
+    theory : b in theory, nan if there is none. Centred ELU is compared with ELU.
     sizes, n_min, n_max, replicates : values of n in the fit, and the fewest replicates at one.
     censored, failed : share of runs that did not reach the radius; number of runs that failed.
-    mle_at_zero : share of samples whose own MLE is 0 (`mle_at_zero`); nan where it is not known.
+    mle_at_zero : share of samples whose own MLE is 0 (`mle_at_zero`); nan if unknown.
     curvature, curvature_low, curvature_high, moving : is the slope still moving over all n?
     winner, family, prediction_error : the contest of `growth`, and the error of `law` in it.
     note : why there is no estimate, or which n are in no fit.
     """
-    check_options(level, resamples, seed)
+    how = Resampling(level, resamples, seed)
     check_statistic(statistic)
     needed = [*_CELL[1:], "n", "replicate", "stop", "location_error", "scale_error", "iterations"]
     needed += ["iterations_to_radius", "passes_to_radius", "passes", "reached", "status"]
-    require(df, *needed, name="df")
+    checks.frame(df, "df", *needed)
     if not df["stop"].isin(list(_QUANTITIES)).all():
-        raise ValueError("df: 'stop' must be 'end' or 'radius' in every row")
+        raise ValueError("df['stop'] must be 'end' or 'radius'")
     cell = [name for name in _CELL if name in df]
     sample = [*cell, "stop", "n", *(name for name in ("seed", "replicate") if name in df)]
     if df.duplicated(sample).any():
         row = df[df.duplicated(sample)].iloc[0]
         raise ValueError(
-            f"df: replicate {row['replicate']:g} of {row['algorithm']} at n = {row['n']:g} in block "
-            f"{row['block']!r} is there twice; a column 'study' tells studies apart"
+            f"df must have one row per run, got replicate {row['replicate']:g} of {row['algorithm']} "
+            f"at n = {row['n']:g} in block {row['block']!r} twice; a column 'study' tells studies apart"
         )
     rows = []
     for key, group in df.groupby([*cell, "stop"], sort=False, observed=True, dropna=False):
         about: dict[str, Any] = dict(zip(cell, key[:-1], strict=True))
         for quantity in _QUANTITIES[str(key[-1])]:
-            made = _rate(group, about, quantity, statistic, level, resamples, seed)
+            made = _rate(group, about, quantity, statistic, how)
             rows.append({**about, "quantity": quantity, **made})
     return pd.DataFrame(rows)
 
@@ -90,9 +90,7 @@ def _rate(
     about: Mapping[str, Any],
     quantity: str,
     statistic: str | float,
-    level: float,
-    resamples: int,
-    seed: int,
+    how: Resampling,
 ) -> dict[str, Any]:
     """The columns of `fit_rates` after those that say what a row is about."""
     spent = _QUANTITIES[group["stop"].iloc[0]][quantity]
@@ -121,10 +119,10 @@ def _rate(
         return row
     try:
         if spent:
-            row |= _growth_row(growth(group, quantity, spent, "n", level, resamples, seed), law)
+            row |= _growth_row(growth(group, quantity, spent, **asdict(how)), law)
         else:
             every, upper = (
-                exponent(group, quantity, "n", statistic, level, resamples, seed, half)
+                exponent(group, quantity, statistic=statistic, upper_half=half, **asdict(how))
                 for half in (False, True)
             )
             row |= {
@@ -135,7 +133,7 @@ def _rate(
                 "moving": every.moving,
             }
     except TooLittle as why:
-        row["note"] = str(why).removeprefix("frame: ")
+        row["note"] = str(why)
     return row
 
 
@@ -161,20 +159,20 @@ def _growth_row(found: Growth, law: str) -> dict[str, Any]:
 
 
 def _expected(about: Mapping[str, Any], quantity: str) -> tuple[str, float]:
-    """The law of a quantity and its b in theory; "" and nan where there is none.
+    """The law of a quantity and its b in theory; "" and nan if there is none.
 
-    The model knows how flat its loss is, the algorithm what it makes of that.
+    The model says how flat its loss is, the algorithm how its iterations grow with that.
     """
     count = quantity.endswith("_to_radius")
     try:
         kind = kind_of(str(about["algorithm"]))
         flatness = named(str(about["model"])).flatness(int(about["d"]))
-    except ValueError:  # of a package that is not at hand
+    except ValueError:  # of a package that is not installed here
         return "" if count else "power", math.nan
     options = {field.name for field in fields(kind)}
     given = {k: v for k, v in numbers_in(str(about["options"])).items() if k in options}
     law, b = kind(**given).growth_law(flatness)
-    if count:  # where theory has something to say, a pass is an iteration
+    if count:  # where there is a theory, an iteration takes one pass
         return law, b
     if not law:
         return "power", math.nan

@@ -6,31 +6,31 @@ from typing import Any
 
 import pandas as pd
 
-from elubench.rates.censoring import require
+from elubench import checks
 
 
 def mle_at_zero(frame: pd.DataFrame, tolerance: float = 0.1, by: str = "n") -> pd.DataFrame:
     """The share of samples whose maximum-likelihood location is exactly the truth, 0.
 
-    On these an algorithm may run far below the statistical radius: they pull a median of errors
-    down without any rate in it. A sample counts where
+    On these an algorithm may end far below the statistical radius: they pull the median of the errors
+    down without telling anything about a rate. A sample counts if
 
         mle_location_error <= tolerance * radius / radius_constant
 
     At d = 1 the mean log-likelihood is, to leading order, `Z theta^4 / sqrt(n) - k theta^8` with Z
-    normal. Where Z < 0, on about every second sample, its maximum is at 0; else it is at
+    normal. If Z < 0, on about every second sample, its maximum is at 0; otherwise it is at
     (Z/2k)^(1/4) n^(-1/8), which is below x times the radius with probability of order x^4: for a
-    tenth, some two samples in a hundred thousand. Solvers leave 0 of an MLE at 0, or, where the
-    loss differs by less than its rounding, up to a hundredth of the radius.
+    tenth, some two samples in a hundred thousand. For an MLE at 0 solvers return 0 or, where the loss
+    differs by less than its rounding, up to a hundredth of the radius.
 
     Returns
     -------
-    One row for each value of `by` (and study, block, model and d, where there are such columns):
-    `samples` with a known MLE, those with it `at_zero`, and their `share`; nan where none is known.
+    One row per value of `by` (and study, block, model and d, if there are such columns): `samples` with
+    a known MLE, those with it `at_zero`, and their `share`, nan if none is known.
     """
-    require(frame, by, "replicate", "mle_location_error", "radius", "radius_constant")
-    if not 0.0 < tolerance < 1.0:
-        raise ValueError(f"tolerance: expected a number between 0 and 1; got {tolerance!r}")
+    needed = (by, "replicate", "mle_location_error", "radius", "radius_constant")
+    checks.frame(frame, "frame", *needed)
+    tolerance = checks.real(tolerance, "tolerance", 0.0, 1.0)
     keys = [name for name in ("study", "block", "model", "d") if name in frame and name != by]
     keys.append(by)
     sample = [*keys, *(name for name in ("seed", "replicate") if name in frame)]
