@@ -136,13 +136,11 @@ def ratio_of_rms(
 ) -> Measurement:
     """A ratio of two root mean squares over the same samples, with a bootstrap interval."""
     pairs = np.square([over.to_numpy(float), under.to_numpy(float)])
-    a, b = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
-    picks = np.random.default_rng(0).integers(0, len(a), (1000, len(a)))
-    with np.errstate(divide="ignore"):  # where all of the second are exactly 0
-        draws = np.sqrt(a[picks].mean(axis=1) / b[picks].mean(axis=1))
-        value = float(np.sqrt(a.mean() / b.mean()))
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="nearest")
-    return Measurement(quantity, value, float(low), float(high), math.nan, accepted, note)
+    pairs = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
+    found = rates.bootstrap(
+        lambda a, b: np.sqrt(a.mean(axis=-1) / b.mean(axis=-1)), *pairs, level=LEVEL
+    )
+    return Measurement(quantity, *found, math.nan, accepted, note)
 
 
 def contest(found: rates.Growth, law: str) -> Measurement:

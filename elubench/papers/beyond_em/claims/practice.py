@@ -197,14 +197,9 @@ def _cost_ratio(
     """Median over rounds and sizes of the ratio of seconds within a round, with a bootstrap interval."""
     wide = table.pivot_table(index=["n", "d", "round"], columns="algorithm", values="seconds")
     ratio = (wide[one] / wide[other]).to_numpy()
-    picks = np.random.default_rng(0).integers(0, len(ratio), (1000, len(ratio)))
-    draws = np.median(ratio[picks], axis=1)
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Measurement(
         f"seconds per iteration, {one} over {other}{where}",
-        float(np.median(ratio)),
-        float(low),
-        float(high),
+        *rates.bootstrap(lambda each: np.median(each, axis=-1), ratio, level=LEVEL),
         stated,
         accepted,
         "median over rounds and sizes",

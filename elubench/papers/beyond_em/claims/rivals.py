@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from elubench import rates
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import INF, LEVEL, Measured, censored, rows_of, settings_of
 from elubench.verification.paper import Chapter
@@ -25,11 +26,12 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, 
     )
     last = rows[rows["n"] == rows["n"].max()]
     wide = last.set_index(["replicate", "algorithm"])["passes_to_radius"].unstack().fillna(INF)
-    picks = np.random.default_rng(0).integers(0, len(wide), (1000, len(wide)))
-    a, b = wide[over].to_numpy(), wide[under].to_numpy()
-    ratio = np.median(a[picks], axis=1) / np.median(b[picks], axis=1)
-    low, high = np.quantile(ratio, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    value = float(np.median(a) / np.median(b))
+    ratio = rates.bootstrap(
+        lambda a, b: np.median(a, axis=-1) / np.median(b, axis=-1),
+        wide[over],
+        wide[under],
+        level=LEVEL,
+    )
     middle = last.groupby("algorithm")["passes_to_radius"].median()
     radius, size = float(last["radius"].iloc[0]), f"{last['n'].iloc[0]:.0e}".replace("e+", "e")
     said = "; ".join(f"{name}: {passes:.0f} passes" for name, passes in middle.items())
@@ -37,9 +39,7 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, 
         (
             Measurement(
                 f"passes of {over} over those of {under}, d = {d}, n = {size}",
-                value,
-                float(low),
-                float(high),
+                *ratio,
                 math.nan,
                 (least, INF),
                 "medians over samples",
