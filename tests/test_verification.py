@@ -231,8 +231,11 @@ class TestPapers:
         with pytest.raises(ValueError, match="without_paper has no 'PAPER'"):
             named(tmp_path / "without_paper.py")
         (tmp_path / "statistics.py").write_text(MINE)
-        with pytest.raises(ValueError, match=r"rename it|no 'PAPER'"):
+        with pytest.raises(ValueError, match=r"name of another module|no 'PAPER'"):
             named(tmp_path / "statistics.py")
+        (tmp_path / "my-paper.py").write_text(MINE)
+        with pytest.raises(ValueError, match="a name that Python can import, got my-paper"):
+            named(tmp_path / "my-paper.py")
         (tmp_path / "empty").mkdir()
         with pytest.raises(ValueError, match="a folder with an __init__"):
             named(tmp_path / "empty")

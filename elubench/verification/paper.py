@@ -152,10 +152,13 @@ def load(path: Path) -> Paper:
     file = path / "__init__.py" if path.is_dir() else path
     if not file.is_file():
         raise ValueError(f"paper must be a folder with an __init__.py or a Python file, got {path}")
-    found = checks.imported(f"{path.stem}:PAPER", "paper", path.parent)
-    other = getattr(sys.modules[path.stem], "__file__", None)
+    name = path.name.removesuffix(".py")
+    if not name.isidentifier():
+        raise ValueError(f"paper must have a name that Python can import, got {path.name}")
+    found = checks.imported(f"{name}:PAPER", "paper", path.parent)
+    other = getattr(sys.modules[name], "__file__", None)
     if other is None or Path(other).resolve() != file:
-        raise ValueError(f"paper {path} has the name of another module, {other}; rename it")
+        raise ValueError(f"paper must not have the name of another module, {other}; got {path}")
     if not isinstance(found, Paper):
         raise TypeError(f"PAPER in {file} must be a Paper, got {found!r}")
     return replace(found, source=path)

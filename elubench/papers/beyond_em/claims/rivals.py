@@ -59,7 +59,7 @@ def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, 
     "A quasi-Newton method on the restricted loss, from the same start, needs at most half of "
     "ELU's passes over the data, line search included.",
     "Ratio of the median passes to twice the radius at d = 2 and the largest n: at d = 1 its first "
-    "step happens to land close to 0, whatever n is. Agrees: at least 2, with all of its 95 % interval.",
+    "step happens to land close to 0, whatever n is. Agrees: the whole 95 % interval is at least 2.",
 )
 def _(evidence: Evidence) -> Measured:
     return _passes_at_largest(evidence, "ELU", "LBFGS", 2.0, 2)
@@ -73,8 +73,8 @@ def _(evidence: Evidence) -> Measured:
     "Newton's method, extrapolated along its last steps, needs less than a quarter of ELU's passes "
     "at d = 1 and never more than 25.",
     "Ratio of the median passes to twice the radius at the largest n, and the largest number over "
-    "all samples and n. Agrees: a ratio of at least 4 with all of its 95 % interval, and at most "
-    "25 passes.",
+    "all samples and n. Agrees: the whole 95 % interval of the ratio is at least 4, and the "
+    "largest number at most 25.",
 )
 def _(evidence: Evidence) -> Measured:
     got = _passes_at_largest(evidence, "ELU", "NewtonAnderson", 4.0, 1)

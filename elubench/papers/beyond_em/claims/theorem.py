@@ -205,8 +205,8 @@ def _(evidence: Evidence) -> Measured:
     "At a fixed n the radius of the location is proportional to d^(1/4) and that of the squared "
     "scale to d^(-1/2), or smaller.",
     "Exponents of d in the error of the iterate that validation selects, at a fixed n. The theorem "
-    "is an upper bound. Agrees: an exponent at most a fifth above the stated one, with all of "
-    "its interval.",
+    "is an upper bound. Agrees: the whole interval is at most a fifth above the stated "
+    "exponent.",
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "ELU")
@@ -226,8 +226,8 @@ def _(evidence: Evidence) -> Measured:
     "Section 2.2, after Theorem 1",
     "remark",
     "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), hence fewer where d is large.",
-    "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: within a fifth "
-    "of the stated one, with all of its 95 % interval.",
+    "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: the whole "
+    "95 % interval lies within a fifth of the stated one, or below.",
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "EM")
