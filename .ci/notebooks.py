@@ -1,9 +1,9 @@
 """Run the notebooks in analysis/ and write them to build/notebooks/ as HTML: ``make notebooks``.
 
     python .ci/notebooks.py                 all of them
-    python .ci/notebooks.py 02 05           those whose names begin so
-    python .ci/notebooks.py --thumbnails    and write the pictures of analysis/README.md again
-    python .ci/notebooks.py --clean         run nothing: remove outputs before a commit
+    python .ci/notebooks.py 02 05           those whose names begin like this
+    python .ci/notebooks.py --thumbnails    and rewrite the thumbnails of analysis/README.md
+    python .ci/notebooks.py --clean         run nothing, but remove outputs before a commit
 
 Results come from the folder that ELUBENCH_RESULTS names, by default build/verification, where those of
 the level quick are made if there are none. An error, a warning or anything else on stderr fails.
@@ -75,7 +75,7 @@ def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
 
 
 def run_all(paths: list[Path], environment: dict[str, str], workers: int) -> bool:
-    """Run notebooks side by side and say how each went; whether all went well."""
+    """Run notebooks in parallel and print how each went; return whether all succeeded."""
     fine = True
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         started = {pool.submit(run, path, environment): path for path in paths}
@@ -104,7 +104,7 @@ def clean(path: Path) -> None:
 
 
 def main() -> int:
-    """Do what the command line asks for; the exit status."""
+    """Do what the command line asks for; return the exit status."""
     parser = argparse.ArgumentParser(prog="notebooks.py", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="how a notebook's name begins")
     parser.add_argument("--thumbnails", action="store_true", help="write thumbnails again")
@@ -114,7 +114,7 @@ def main() -> int:
     if options.names:
         paths = [path for path in paths if path.name.startswith(tuple(options.names))]
     if not paths:
-        print("notebooks.py: there is no such notebook in analysis/", file=sys.stderr)
+        print("notebooks.py: no such notebook in analysis/", file=sys.stderr)
         return 2
     if options.clean:
         for path in paths:
@@ -124,10 +124,11 @@ def main() -> int:
     os.environ.setdefault(
         "ELUBENCH_CACHE_DIR", str(ROOT / "build" / "kernel-cache")
     )  # the tests' own
-    from elubench.verification import evidence
+    from elubench.papers.beyond_em import PAPER
+    from elubench.verification.gathering import at_hand
 
     results = Path(os.environ.get("ELUBENCH_RESULTS", RESULTS)).resolve()
-    evidence.at_hand(results, say=lambda line: print(f"results: {line}", flush=True))
+    at_hand(PAPER, results, say=lambda line: print(f"results: {line}", flush=True))
     with tempfile.TemporaryDirectory() as own:
         environment = {
             "ELUBENCH_RESULTS": str(results),

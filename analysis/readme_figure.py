@@ -2,8 +2,8 @@
 
     python analysis/readme_figure.py analysis/passes.png
 
-d = 1, samples of one Gaussian on a lattice, start 0.8, radius 2 n^(-1/8); median of ten samples. Takes
-about a minute, nearly all of it EM's. Also prints the numbers.
+d = 1, samples of one Gaussian on a lattice, start 0.8, radius 2 n^(-1/8); median of ten samples. It
+takes about a minute, nearly all of it for EM, and prints the numbers, too.
 """
 
 import sys

@@ -31,7 +31,7 @@ def decisive(measurements: list[dict]) -> dict:
         for one in measurements:
             if one["outcome"] == outcome:
                 return one
-    raise ValueError("a claim without measurements has no place in the table")
+    raise ValueError("a claim without measurements cannot be in the table")
 
 
 def number(value: float) -> str:

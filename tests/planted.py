@@ -34,13 +34,13 @@ TRUTHS = {
 }
 
 
-def evidence(level="quick", tables=None, **changes):
-    """Evidence with the truths above, except for the changes."""
+def evidence(level="quick", tables=None, studies=("quick",), **changes):
+    """Evidence with the truths above, but for the changes."""
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
     rows = [*_errors(truth), *_iterations(truth), *_dimensions(truth), *_starts(truth)]
     made = lemma_tables() if tables is None else tables
-    return Evidence(level, 0, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
+    return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
 
 
 def _row(rng, **given):
@@ -157,7 +157,7 @@ def _starts(truth):
 
 
 def lemma_tables(**changes):
-    """The probes' tables with the values of theory, except for ``changes`` by quantity."""
+    """The probes' tables with the values that theory gives, but for ``changes`` by quantity."""
     rows = []
     for d, alpha, ball in ((1, 6.0, 0.5), (2, 2.0, 0.8)):
         rows += [

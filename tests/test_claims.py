@@ -6,19 +6,19 @@ import pandas as pd
 import planted
 import pytest
 
-from elubench.papers.beyond_em.claims import claims, decide
-from elubench.papers.verifying import expectations
-from elubench.verification.evidence import LEVELS
-from elubench.verification.measuring import REGISTER
+from elubench.papers.beyond_em import PAPER
+from elubench.verification import decide
 from elubench.verification.verdicts import VERDICTS, verdict_of
+
+MEASURES = {claim.key: measure for claim, measure in PAPER.entries}
 
 
 def verdicts(evidence):
-    return {one.claim.key: one.verdict for one in decide(evidence)}
+    return {one.claim.key: one.verdict for one in decide(PAPER, evidence)}
 
 
 def verdict(key, evidence):
-    return verdict_of(REGISTER[key][1](evidence).measurements)
+    return verdict_of(MEASURES[key](evidence).measurements)
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +27,18 @@ def usual():
 
 
 def test_every_claim_has_words_and_an_expectation():
-    keys = [one.key for one in claims()]
+    keys = [one.key for one in PAPER.claims]
     assert len(set(keys)) == len(keys) >= 30
-    for one in claims():
+    for one in PAPER.claims:
         assert all(getattr(one, field.name) for field in dataclasses.fields(one)), one.key
         assert one.statement.endswith(".")
         assert "Agrees" in one.rule or "cannot" in one.rule or "can show" in one.rule, one.key
-    assert set(expectations()) == set(keys)
-    assert set(expectations().values()) <= set(VERDICTS)
+    assert set(PAPER.expected) == set(keys)
+    assert set(PAPER.expected.values()) <= set(VERDICTS)
 
 
 def test_planted_truths_are_found(usual):
-    assert usual == expectations()
+    assert usual == PAPER.expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_missing_rows_and_tables_are_inconclusive_and_say_why():
     whole = planted.evidence(replicates=4)
     rows = whole.results[whole.results["model"] != "general"]
     poor = dataclasses.replace(whole, results=rows, tables={})
-    for one in decide(poor):
+    for one in decide(PAPER, poor):
         if one.claim.key.startswith(("lemma", "general", "equal", "practical", "both")):
             assert one.verdict == "inconclusive", one.claim.key
             assert len(one.remarks) == 1
@@ -133,22 +133,24 @@ def test_a_verdict_does_not_depend_on_the_order_of_rows():
     one = planted.evidence(replicates=10)
     mixed = one.results.sample(frac=1.0, random_state=3).reset_index(drop=True)
     other = dataclasses.replace(one, results=mixed)
-    assert [f.as_dict() for f in decide(one)] == [f.as_dict() for f in decide(other)]
+    assert [f.as_dict() for f in decide(PAPER, one)] == [f.as_dict() for f in decide(PAPER, other)]
 
 
 def test_the_first_study_answers_and_the_last_has_the_figures():
     frame = planted.evidence(replicates=4).results
     later = frame.assign(study="paper", location_error=1.0)
     both = dataclasses.replace(
-        planted.evidence("paper", replicates=4), results=pd.concat([later, frame])
+        planted.evidence("paper", studies=PAPER.level("paper").studies, replicates=4),
+        results=pd.concat([later, frame]),
     )
-    assert LEVELS["paper"] == ("quick", "paper")
+    assert both.studies == ("quick", "paper")
+    assert set(both.last_rows(algorithm="ELU", d=1)["study"]) == {"paper"}
     assert set(both.rows(algorithm="ELU", d=1)["study"]) == {"quick"}
     assert both.rows(algorithm="nobody").empty
 
 
 def test_settings_say_what_was_run():
-    said = REGISTER["theorem-1a-radii"][1](planted.evidence()).settings
+    said = MEASURES["theorem-1a-radii"](planted.evidence()).settings
     for part in (
         "isotropic",
         "d = 1",

@@ -1,5 +1,6 @@
 """The notebooks as they are committed; what they show; and the results that they find or make."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -13,13 +14,12 @@ from conftest import needs_jit
 from matplotlib.figure import Figure
 
 from elubench import rates
-from elubench.papers.beyond_em import agreement, probes
-from elubench.papers.beyond_em.claims import claims
+from elubench.papers.beyond_em import PAPER, agreement
 from elubench.peers import timings
 from elubench.report import contest_figure as contests
 from elubench.report import notebook
 from elubench.studies.store import StoreError
-from elubench.verification import evidence
+from elubench.verification import Level, Probe, gathering
 from elubench.verification.verdicts import Finding, Measurement
 
 ANALYSIS = Path(__file__).parent.parent / "analysis"
@@ -108,7 +108,7 @@ def test_no_thumbnail_is_left_over():
 
 def _finding(verdict="supported"):
     one = Measurement("exponent of n", -0.124, -0.131, -0.117, -0.125, (-0.15, -0.1))
-    return Finding(claims()[0], verdict, (one,), "")
+    return Finding(PAPER.claims[0], verdict, (one,), "")
 
 
 class TestShown:
@@ -146,7 +146,7 @@ class TestShown:
             assert text in html
 
     def test_verdicts(self):
-        found = notebook.verdicts([_finding()], claims()[0].key)
+        found = notebook.verdicts([_finding()], PAPER.claims[0].key)
         assert "<strong>supported</strong>" in found._repr_html_()
         assert "−0.1240 [−0.1310, −0.1170]" in found._repr_html_()  # noqa: RUF001
         with pytest.raises(KeyError):
@@ -274,49 +274,51 @@ class TestTimings:
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """A level that takes seconds, and what was made of it."""
+def made():
+    """A paper whose levels take seconds, and how its table was made."""
     calls = []
 
-    def probe(name):
-        def measure(level, seed):
-            calls.append((level, seed))
-            return planted.lemma_tables()[name]
+    def measure(seed, replicates):
+        calls.append((replicates, seed))
+        return planted.lemma_tables()["lemmas"]
 
-        return probes.Probe(name, measure)
+    small = {name: Level(("smoke",), {"lemmas": {"replicates": k}}) for name, k in SMALL.items()}
+    probes = {"lemmas": Probe("lemmas", measure)}
+    return dataclasses.replace(PAPER, levels=small, probes=probes), calls
 
-    monkeypatch.setitem(evidence.LEVELS, "quick", ("smoke",))
-    monkeypatch.setattr(probes, "PROBES", {"lemmas": probe("lemmas")})
-    return calls
+
+SMALL = {"quick": 20, "paper": 60}
 
 
 @needs_jit
 class TestAtHand:
     def test_made_once(self, made, tmp_path):
-        said = []
-        first = evidence.at_hand(tmp_path / "results", say=said.append)
+        (paper, calls), said = made, []
+        first = gathering.at_hand(paper, tmp_path / "results", say=said.append)
         assert first.level == "quick"
         assert len(said) == 2
-        again = evidence.at_hand(tmp_path / "results", say=said.append)
+        again = gathering.at_hand(paper, tmp_path / "results", say=said.append)
         assert len(said) == 2
-        assert len(made) == 1
+        assert len(calls) == 1
         pd.testing.assert_frame_equal(first.results, again.results)
 
     def test_what_is_lost_is_made_with_the_folder_s_own_seed(self, made, tmp_path):
-        evidence.gather("quick", tmp_path / "results", seed=3)
+        paper, calls = made
+        gathering.gather(paper, "quick", tmp_path / "results", seed=3)
         (tmp_path / "results" / "lemmas.parquet").unlink()
-        assert evidence.at_hand(tmp_path / "results").seed == 3
-        assert made == [("quick", 3), ("quick", 3)]
+        assert gathering.at_hand(paper, tmp_path / "results").seed == 3
+        assert calls == [(20, 3), (20, 3)]
 
-    def test_a_larger_level_is_read_but_not_finished(self, made, tmp_path, monkeypatch):
-        monkeypatch.setitem(evidence.LEVELS, "paper", ("smoke",))
-        evidence.gather("paper", tmp_path / "results")
-        assert evidence.at_hand(tmp_path / "results").level == "paper"
+    def test_a_larger_level_is_read_but_not_finished(self, made, tmp_path):
+        paper, calls = made
+        gathering.gather(paper, "paper", tmp_path / "results")
+        assert gathering.at_hand(paper, tmp_path / "results").level == "paper"
+        assert calls == [(60, 0)]
         (tmp_path / "results" / "lemmas.parquet").unlink()
         with pytest.raises(StoreError, match=r"lemmas not finished.*--level paper"):
-            evidence.at_hand(tmp_path / "results")
+            gathering.at_hand(paper, tmp_path / "results")
 
     def test_something_else_is_refused(self, tmp_path):
         (tmp_path / "verification.json").write_text(json.dumps({"level": "none"}))
         with pytest.raises(StoreError, match="damaged"):
-            evidence.at_hand(tmp_path)
+            gathering.at_hand(PAPER, tmp_path)

@@ -14,14 +14,18 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from elubench import algorithms
+from elubench.algorithms.known import known
+from elubench.papers.beyond_em import PAPER, probes
 from elubench.papers.beyond_em import rival_tables as tables
+from elubench.papers.beyond_em import rows as selected
 from elubench.papers.beyond_em.figures import panels as paper_panels
-from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
-from elubench.report import captions, errors, page, race, style, summary
-from elubench.studies import tasks
-from elubench.verification.evidence import Evidence
-from elubench.verification.verdicts import Claim, Finding, Measurement, verdict_of
+from elubench.papers.beyond_em.figures.makers import FIGURES
+from elubench.report import captions, errors, page, race, slope_figure, style, summary
+from elubench.report.figures import FigureMaker
+from elubench.report.typesetting import maths
+from elubench.studies import specs, tasks
+from elubench.verification import Claim, Evidence, Finding, Measurement
+from elubench.verification.verdicts import verdict_of
 
 RIVALS = ("EM", "ELU", "SQUAREM", "LBFGS", "NewtonAnderson")
 HOSTILE = (
@@ -140,10 +144,38 @@ def full_evidence():
     return Evidence(
         "quick",
         0,
+        ("quick",),
         pd.concat(results, ignore_index=True),
         pd.concat(traces, ignore_index=True),
-        {"costs": costs()},
+        {
+            "costs": costs(),
+            "stability": probes.stability(0, (10**4, 10**6), 3),
+            "profiles": probes.profiles(0),
+            "landscape": probes.landscape(0, 21),
+            "flows": probes.flows(0, 40),
+        },
     )
+
+
+def as_planned(level):
+    """A row for each block, model, size, start and algorithm that a level's studies plan."""
+    results, traces = [], []
+    for study in PAPER.level(level).studies:
+        for block in specs.load(study).blocks:
+            for model in block.models:
+                for n, d in block.sizes:
+                    cell = {"study": study, "block": block.name, "model": model, "n": n, "d": d}
+                    cell |= {"samples": block.samples, "stop": block.stop, "status": "max_iter"}
+                    cell["radius_constant"] = block.radius_constant
+                    made = [
+                        {**cell, "start": start, "algorithm": one.algorithm.name}
+                        for start in block.starts
+                        for one in block.contestants
+                    ]
+                    results += made
+                    traces += made if block.traces else []
+    frames = pd.DataFrame(results), pd.DataFrame(traces)
+    return Evidence(level, 0, PAPER.level(level).studies, *frames, {})
 
 
 def no_evidence():
@@ -181,7 +213,7 @@ def evidence():
 @pytest.fixture(scope="module")
 def written(evidence, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "made"
-    return page.write_report(findings(), evidence, folder, seconds=75.0)
+    return page.write_report(PAPER, findings(), evidence, folder, seconds=75.0)
 
 
 class Page(HTMLParser):
@@ -283,12 +315,13 @@ class TestFiles:
         for one, found in zip(content["claims"], findings(), strict=True):
             assert {key: one[key] for key in found.as_dict()} == found.as_dict()
             assert one["figures"] == list(found.figures)
+        assert content["paper"] == "beyond-em"
         assert content["level"] == "quick"
         assert content["seed"] == 0
         assert sum(content["counts"].values()) == 4
 
     def test_markdown_is_a_table_whatever_the_text(self):
-        text = summary.claims_markdown([finding("k", GOOD, text=HOSTILE)] * 2, "quick", 0)
+        text = summary.claims_markdown([finding("k", GOOD, text=HOSTILE)] * 2, HOSTILE, "quick", 0)
         lines = [line for line in text.splitlines() if line.startswith("|")]
         assert len(lines) == 4
         assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
@@ -300,18 +333,17 @@ class TestFiles:
             raise RuntimeError("no figure today")
 
         broken = {"x": FigureMaker("x", "x", "x", fails, lambda _: "")}
-        page.write_report(findings()[2:], evidence, tmp_path, figures={})
+        page.write_report(replace(PAPER, figures={}), findings()[2:], evidence, tmp_path)
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         with pytest.raises(RuntimeError, match="no figure today"):
-            page.write_report([], evidence, tmp_path, figures=broken)
+            page.write_report(replace(PAPER, figures=broken), [], evidence, tmp_path)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
         assert set(before) == {page.REPORT, page.CLAIMS_JSON, page.CLAIMS_MARKDOWN}
 
-    def test_a_figure_that_there_is_not(self, evidence, tmp_path):
-        with pytest.raises(
-            ValueError, match=r"claim 'a' names the figure 'nowhere'; there are fig"
-        ):
-            page.write_report([finding("a", GOOD, figures=("nowhere",))], evidence, tmp_path)
+    def test_an_unknown_figure(self, evidence, tmp_path):
+        wrong = [finding("a", GOOD, figures=("nowhere",))]
+        with pytest.raises(ValueError, match=r"claim 'a' must be one of figure-1.*got 'nowhere'"):
+            page.write_report(PAPER, wrong, evidence, tmp_path)
         assert not list(tmp_path.iterdir())
 
 
@@ -363,7 +395,9 @@ class TestPage:
             "A remark.",
             "contradicted",
             "not testable",
-            "elubench verify --level quick --out verification",
+            "Beyond EM: claims checked against measurements",
+            "Ren, Cui, Sanghavi, Ho",
+            "elubench verify beyond-em --level quick --out verification",
             "a processor",
             "1 min 15 s",
             "Passes to the radius",
@@ -376,11 +410,12 @@ class TestPage:
             evidence,
             results=evidence.results.assign(cpu=HOSTILE, block="x", study=HOSTILE),
             traces=evidence.traces[:0],
-            tables={},
         )
         one = Measurement(HOSTILE, 0.1, 0.0, 0.2, math.nan, (0.0, 1.0), HOSTILE)
         maker = FigureMaker(HOSTILE, HOSTILE, HOSTILE, FIGURES["landscape"].draw, lambda _: HOSTILE)
+        words = dict.fromkeys(("name", "title", "authors", "place", "short", "about"), HOSTILE)
         report = page.write_report(
+            replace(PAPER, figures={HOSTILE: maker}, **words),
             [
                 finding(HOSTILE, one, text=HOSTILE, figures=(HOSTILE,), remarks=(HOSTILE,)),
                 finding(HOSTILE, text=HOSTILE),
@@ -388,7 +423,6 @@ class TestPage:
             hostile,
             tmp_path,
             command=HOSTILE,
-            figures={HOSTILE: maker},
         )
         text = report.read_text("utf-8")
         found = Page(text)
@@ -402,13 +436,11 @@ class TestPage:
 
     def test_without_evidence(self, tmp_path):
         empty = no_evidence()
-        text = page.write_report(
-            [finding("one", GOOD, figures=("passes",))],
-            empty,
-            tmp_path,
-            figures={key: FIGURES[key] for key in ("passes", "costs", "figure-1")},
-        ).read_text("utf-8")
-        found = Page(text)
+        found = Page(
+            page.write_report(
+                PAPER, [finding("one", GOOD, figures=("passes",))], empty, tmp_path
+            ).read_text("utf-8")
+        )
         assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
         assert not found.values("src")
 
@@ -425,7 +457,7 @@ class TestPage:
         ],
     )
     def test_mathematics(self, text, made):
-        assert str(page.maths(text)) == made
+        assert str(maths(text)) == made
 
 
 class TestTables:
@@ -462,14 +494,52 @@ class TestFigures:
         if key == "figure-2":
             assert "n = 1,000 to 10⁴; d = 4; 5 direct samples at each" in caption
             assert "seed 20" in caption
-        if key not in ("landscape", "stability"):  # these are computed, not run
-            assert maker(no_evidence()) is None
+        assert maker(no_evidence()) is None
+
+    def test_no_figure_depends_on_the_name_of_a_block(self, evidence):
+        names = evidence.results["block"].unique()
+        other = {name: f"block {number}" for number, name in enumerate(names)}
+        renamed = replace(
+            evidence,
+            results=evidence.results.assign(block=evidence.results["block"].map(other)),
+            traces=evidence.traces.assign(block=evidence.traces["block"].map(other)),
+        )
+        for key, maker in FIGURES.items():
+            assert maker.caption(renamed) == maker.caption(evidence), key
+            assert style.as_svg(maker(renamed)) == style.as_svg(maker(evidence)), key
+
+    @pytest.mark.parametrize("level", PAPER.levels)
+    def test_rows_of_the_shipped_studies(self, level):
+        """What is chosen by what it is, is what the studies call so."""
+        planned = as_planned(level)
+
+        def blocks(found):
+            return set(found["block"])
+
+        for number in (1, 2, 3, 4):
+            paths, kept = selected.left_panel(planned, number)
+            assert blocks(paths) == blocks(kept) == {f"figure {number}, left"}
+            assert blocks(selected.right_panel(planned, number)) == {f"figure {number}, right"}
+            last = planned.studies[-1]
+            assert set(kept["study"]) == set(paths["study"]) == {last}
+            whole = planned.results[planned.results["study"] == last]
+            for found in (kept, selected.right_panel(planned, number)):
+                assert len(found) == whole["block"].isin(blocks(found)).sum()
+        wanted = {"errors, diagonal", "errors, general"}
+        if level != "asymptotic":
+            wanted = {"starts diagonal", "starts general"}
+        assert blocks(selected.breaks(planned)) == wanted
+        assert blocks(selected.over_d(planned)) == {"errors, fixed n"}
+        first = selected.over_d(planned)["study"].iloc[0]
+        same = (planned.results["block"] == "errors, fixed n") & (planned.results["study"] == first)
+        assert len(selected.over_d(planned)) == same.sum()
 
     def test_the_last_study_has_the_papers_figures(self, evidence):
         other = evidence.results.assign(study="paper", seed=2022)
         level = replace(
             evidence,
             level="paper",
+            studies=("quick", "paper"),
             results=pd.concat([evidence.results, other], ignore_index=True),
             traces=evidence.traces.assign(study="paper"),
         )
@@ -482,8 +552,8 @@ class TestFigures:
         few = to_the_end("x", n=(1000,), replicates=1)
         for figure in (
             errors.starts_figure(few),
-            errors.dimensions_figure(few),
-            errors.local_slopes_figure(few, rows("x", n=(1000,), replicates=1)),
+            errors.dimensions_figure(few, {"location_error": 0.25, "scale_error": -0.5}),
+            slope_figure.local_slopes_figure(few, rows("x", n=(1000,), replicates=1)),
             race.passes_figure(rows("x", n=(1000,), replicates=1)),
             race.run_time_figure(rows("x", n=(1000,), replicates=1)),
             paper_panels.paper_figure(paths("x", "isotropic", 1), few, few),
@@ -504,34 +574,27 @@ class TestFigures:
     def test_an_error_of_zero_is_no_point_on_a_logarithmic_axis(self):
         table = to_the_end("x")
         table.loc[table["algorithm"] == "LBFGS", "location_error"] = 0.0
-        found = paper_panels.root_mean_square(
-            table[table["algorithm"] == "LBFGS"], "location_error"
-        )
+        found = errors.root_mean_square(table[table["algorithm"] == "LBFGS"], "location_error")
         assert found.empty
         style.as_png(errors.starts_figure(table), dpi=20)
 
     def test_slopes_of_counts(self):
         n = np.array([10**4, 10**5, 10**6, 10**7])
         table = rows("x", algorithms=("EM",), replicates=21)
-        found = errors.count_slopes(table, logarithmic=False)
+        found = slope_figure.count_slopes(table, logarithmic=False)
         assert list(found["from"]) == list(n[:-1])
         assert ((found["low"] <= 0.5) & (found["high"] >= 0.5)).all()
-        assert errors.count_slopes(table[table["n"] == n[0]], logarithmic=False).empty
+        assert slope_figure.count_slopes(table[table["n"] == n[0]], logarithmic=False).empty
 
 
 class TestStyle:
     def test_every_algorithm_has_a_look_of_its_own(self):
-        known = {
-            made.name
-            for made in vars(algorithms).values()
-            if isinstance(made, type)
-            and issubclass(made, algorithms.Algorithm)
-            and isinstance(getattr(made, "name", None), str)
-        }
-        assert known <= set(style.LOOKS)
-        assert len({look.colour for look in style.LOOKS.values()}) == len(style.LOOKS)
-        assert len({look.marker for look in style.LOOKS.values()}) == len(style.LOOKS)
-        assert style.look_of("somebody's own") not in style.LOOKS.values()
+        looks = {name: style.look_of(name) for name in known()}
+        assert looks == {name: kind.look for name, kind in known().items()}
+        assert len(looks) >= 10
+        assert len({look.colour for look in looks.values()}) == len(looks)
+        assert len({look.marker for look in looks.values()}) == len(looks)
+        assert style.look_of("somebody's own") not in looks.values()
 
     def test_depends_on_no_setting_and_changes_none(self, evidence):
         def made():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 
 import pandas as pd
 import planted
@@ -10,41 +11,47 @@ from conftest import needs_jit
 
 import elubench
 from elubench import cli, studies
-from elubench.papers import verifying as verification
-from elubench.papers.beyond_em import probes
-from elubench.report import page
+from elubench.papers import named, verifying
+from elubench.papers.beyond_em import PAPER
 from elubench.studies.store import StoreError
-from elubench.verification import evidence
+from elubench.verification import Level, Probe, gathering
 
 pytestmark = needs_jit  # real studies
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """A level that takes seconds: the smallest study, and tables that are planted."""
+    """The paper with a level that takes seconds, and how its tables were made.
+
+    The smallest study, tables that are planted, and no figures: their own tests draw them.
+    """
     calls = []
 
     def probe(name):
-        def measure(level, seed):
-            calls.append((name, level, seed))
+        def measure(seed, rounds):
+            calls.append((name, rounds, seed))
             return planted.lemma_tables()[name]
 
-        return probes.Probe(f"the table of {name}", measure)
+        return Probe(f"the table of {name}", measure)
 
-    monkeypatch.setitem(evidence.LEVELS, "quick", ("smoke",))
-    monkeypatch.setattr(probes, "PROBES", {name: probe(name) for name in ("lemmas", "costs")})
-    blank = {
-        key: dataclasses.replace(one, draw=lambda _: None) for key, one in page.FIGURES.items()
-    }
-    monkeypatch.setattr(page, "FIGURES", blank)  # their own tests draw them
+    names = ("lemmas", "costs")
+    paper = dataclasses.replace(
+        PAPER,
+        levels={"quick": Level(("smoke",), {name: {"rounds": 7} for name in names})},
+        probes={name: probe(name) for name in names},
+        figures={
+            key: dataclasses.replace(one, draw=lambda _: None) for key, one in PAPER.figures.items()
+        },
+    )
+    monkeypatch.setattr("elubench.papers.beyond_em.paper.PAPER", paper)
     return calls
 
 
 def test_from_nothing_to_the_report_and_again(small, tmp_path):
     out, said, seen = tmp_path / "out", [], []
-    done = elubench.verify("quick", out, say=said.append, progress=seen.append)
+    done = elubench.verify("beyond-em", "quick", out, say=said.append, progress=seen.append)
     assert done.report == out / "report.html"
-    assert [name for name, *_ in small] == ["lemmas", "costs"]
+    assert small == [("lemmas", 7, 0), ("costs", 7, 0)]
     assert said == [
         "study smoke (1 of 1)",
         "the table of lemmas",
@@ -63,31 +70,31 @@ def test_from_nothing_to_the_report_and_again(small, tmp_path):
 
     small.clear()
     before = studies.load_results(out / "smoke")
-    again = elubench.verify("quick", out)
+    again = elubench.verify(out=out)
     assert small == []
     pd.testing.assert_frame_equal(studies.load_results(out / "smoke"), before)
     assert [one.as_dict() for one in again.findings] == [one.as_dict() for one in done.findings]
     # and what is there can be reported on without running anything
     (out / "report.html").unlink()
-    assert verification.report(out).report.exists()
+    assert verifying.report(out).report.exists()
 
 
 def test_what_is_lost_is_made_again(small, tmp_path):
     out = tmp_path / "out"
-    elubench.verify("quick", out)
+    elubench.verify(out=out)
     small.clear()
     whole = (out / "costs.parquet").read_bytes()
     (out / "costs.parquet").write_bytes(whole[: len(whole) // 2])
-    elubench.verify("quick", out)
+    elubench.verify(out=out)
     assert [name for name, *_ in small] == ["costs"]
     pd.testing.assert_frame_equal(
-        evidence.load(out).tables["costs"], planted.lemma_tables()["costs"]
+        gathering.load(named("beyond-em"), out).tables["costs"], planted.lemma_tables()["costs"]
     )
 
 
 def test_seeds_draw_other_samples(small, tmp_path):
-    one = evidence.gather("quick", tmp_path / "one")
-    two = evidence.gather("quick", tmp_path / "two", seed=1)
+    one = gathering.gather(named("beyond-em"), "quick", tmp_path / "one")
+    two = gathering.gather(named("beyond-em"), "quick", tmp_path / "two", seed=1)
     assert [seed for *_, seed in small] == [0, 0, 1, 1]
     assert set(one.results["seed"]).isdisjoint(two.results["seed"])
     key = ["block", "model", "n", "d", "replicate", "start", "algorithm"]
@@ -98,42 +105,157 @@ def test_seeds_draw_other_samples(small, tmp_path):
 
 class TestFolders:
     def test_of_another_seed(self, small, tmp_path):
-        evidence.gather("quick", tmp_path / "out")
+        gathering.gather(named("beyond-em"), "quick", tmp_path / "out")
         with pytest.raises(StoreError, match="seed 0 there, 3 here"):
-            evidence.gather("quick", tmp_path / "out", seed=3)
+            gathering.gather(named("beyond-em"), "quick", tmp_path / "out", seed=3)
 
     def test_of_something_else(self, tmp_path):
         (tmp_path / "letter.txt").write_text("dear reader")
-        with pytest.raises(StoreError, match="is no verification"):
-            evidence.gather("quick", tmp_path)
+        with pytest.raises(StoreError, match="not a verification folder"):
+            gathering.gather(named("beyond-em"), "quick", tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
     def test_damaged(self, tmp_path):
         (tmp_path / "verification.json").write_text('{"level": "qu')
         with pytest.raises(StoreError, match=r"verification\.json is damaged"):
-            evidence.load(tmp_path)
+            gathering.load(PAPER, tmp_path)
 
     def test_missing_or_empty(self, tmp_path):
-        with pytest.raises(StoreError, match="not the folder of a verification"):
-            evidence.load(tmp_path)
+        with pytest.raises(StoreError, match="not a verification folder"):
+            gathering.load(PAPER, tmp_path)
         (tmp_path / "verification.json").write_text('{"level": "quick", "seed": 0}')
         with pytest.raises(StoreError, match="no results yet"):
-            evidence.load(tmp_path)
+            gathering.load(PAPER, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"level": "slow"}, "level must be one of quick, paper, asymptotic"),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"seed": -1}, "seed must be >= 0, got -1"),
+        ({"seed": 1.5}, "seed must be an integer, got 1.5"),
         ({"engine": "cloud"}, "engine must be one of"),
     ],
 )
 def test_bad_arguments(given, message, tmp_path):
     arguments = {"level": "quick", "out": tmp_path / "out", **given}
-    with pytest.raises(ValueError, match=message):
-        evidence.gather(**arguments)
+    with pytest.raises((TypeError, ValueError), match=message):
+        gathering.gather(PAPER, **arguments)
+
+
+MINE = """
+from elubench.verification import Chapter, Level, Measured, Measurement, Paper, Probe
+import pandas as pd
+
+chapter = Chapter()
+
+
+@chapter.claim("lemma-1", "All runs end", "Lemma 1", "lemma", "Runs end.", "Agrees: all of them.")
+def _(evidence):
+    ended = float(evidence.rows(algorithm="EM")["status"].ne("failed").mean())
+    count = float(evidence.tables["counts"]["count"].iloc[0])
+    return Measured(
+        (
+            Measurement("share of runs that end", ended, ended, ended, 1.0, (1.0, 1.0)),
+            Measurement("count", count, count, count, 5.0, (5.0, 5.0)),
+        ),
+        "EM",
+    )
+
+
+def counts(seed, upto):
+    return pd.DataFrame({"count": [upto + seed]})
+
+
+PAPER = Paper(
+    name="mine",
+    title="My own paper",
+    authors="Me",
+    place="a drawer",
+    chapters=(chapter,),
+    levels={"tiny": Level(("grid",), {"counts": {"upto": 5}})},
+    probes={"counts": Probe("counting", counts)},
+)
+"""
+GRID = """
+name = "grid"
+seed = 1
+[[block]]
+name = "b"
+models = "isotropic"
+d = 1
+n = [100, 200]
+replicates = 2
+algorithms = [{ name = "EM" }]
+max_iter = 10
+"""
+
+
+class TestPapers:
+    """Of the user's own, and how they are named."""
+
+    @pytest.mark.parametrize("folder", [True, False])
+    def test_of_the_user_s_own(self, tmp_path, monkeypatch, folder):
+        stem = f"own_paper_{folder}".lower()
+        place = tmp_path / stem if folder else tmp_path
+        place.mkdir(exist_ok=True)
+        path = place if folder else place / f"{stem}.py"
+        (place / "__init__.py" if folder else path).write_text(MINE)
+        (place / "grid.toml").write_text(GRID)
+        done = elubench.verify(path, "tiny", tmp_path / "out")
+        assert [one.verdict for one in done.findings] == ["supported"]
+        assert done.surprises == {}  # it expects nothing
+        page = done.report.read_text("utf-8")
+        assert "<h1>My own paper: claims checked against measurements</h1>" in page
+        assert "Rivals" not in page
+        about = json.loads((tmp_path / "out" / "verification.json").read_text())
+        assert about == {"paper": "mine", "level": "tiny", "seed": 0, "source": str(path)}
+        done.report.unlink()
+        assert verifying.report(tmp_path / "out").report.exists()
+        with pytest.raises(StoreError, match="paper 'mine' there, 'beyond-em' here"):
+            elubench.verify(out=tmp_path / "out")
+        # where the paper has moved, its path is asked for
+        moved = shutil.move(path, tmp_path / f"moved_{stem}{'' if folder else '.py'}")
+        with pytest.raises(StoreError, match="which is not found; give its path"):
+            verifying.report(tmp_path / "out")
+        assert verifying.report(tmp_path / "out", moved).report.exists()
+
+    def test_names(self, tmp_path):
+        assert named("beyond-em") is PAPER
+        assert named(PAPER) is PAPER
+        with pytest.raises(ValueError, match="paper must be one of beyond-em, or the path"):
+            named("nobody")
+        with pytest.raises(ValueError, match="for the level use level='quick'"):
+            elubench.verify("quick", tmp_path / "out")
+        (tmp_path / "without_paper.py").write_text("x = 1")
+        with pytest.raises(ValueError, match="without_paper has no 'PAPER'"):
+            named(tmp_path / "without_paper.py")
+        (tmp_path / "statistics.py").write_text(MINE)
+        with pytest.raises(ValueError, match=r"name of another module|no 'PAPER'"):
+            named(tmp_path / "statistics.py")
+        (tmp_path / "my-paper.py").write_text(MINE)
+        with pytest.raises(ValueError, match="a name that Python can import, got my-paper"):
+            named(tmp_path / "my-paper.py")
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(ValueError, match="a folder with an __init__"):
+            named(tmp_path / "empty")
+
+    def test_two_claims_with_one_key(self):
+        with pytest.raises(ValueError, match="two claims have the key 'dimension-iterations'"):
+            dataclasses.replace(PAPER, chapters=(*PAPER.chapters, PAPER.chapters[0]))
+
+    def test_a_level_with_an_unknown_probe(self):
+        with pytest.raises(ValueError, match="probe of the level quick must be one of"):
+            dataclasses.replace(PAPER, levels={"quick": Level(("quick",), {"nothing": {}})})
+
+    def test_an_older_folder_without_a_paper_s_name(self, small, tmp_path):
+        out = tmp_path / "out"
+        elubench.verify(out=out)
+        (out / "verification.json").write_text('{"level": "quick", "seed": 0}')
+        small.clear()
+        assert verifying.report(out).paper.name == "beyond-em"
+        elubench.verify(out=out)
+        assert small == []
 
 
 class TestCommands:
@@ -146,8 +268,9 @@ class TestCommands:
         assert any("not as expected: theorem-1a-radii is" in line for line in lines)
         assert lines[-1] == f"report: {out}/report.html"
         assert "elubench: study smoke" in shown.err
-        found = {one.claim.key: one.verdict for one in verification.report(out).findings}
-        monkeypatch.setattr(verification, "expectations", lambda: found)
+        found = {one.claim.key: one.verdict for one in verifying.report(out).findings}
+        expecting = dataclasses.replace(named("beyond-em"), expected=found)
+        monkeypatch.setattr("elubench.papers.beyond_em.paper.PAPER", expecting)
         assert cli.main(["report", out]) == 0
         assert "not as expected" not in capsys.readouterr().out
 
@@ -155,7 +278,7 @@ class TestCommands:
         assert cli.main(["report", str(tmp_path)]) == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1
-        assert "not the folder of a verification" in error
+        assert "not a verification folder" in error
 
     def test_interrupted(self, tmp_path, capsys, monkeypatch):
         def stop(*_, **__):

@@ -149,6 +149,7 @@ def _verify(parser: argparse.ArgumentParser) -> Runner:
         try:
             with console.plain_warnings(bar):
                 done = verification.verify(
+                    verification.DEFAULT,
                     options.level,
                     options.out,
                     options.engine,

@@ -1,50 +1,78 @@
-"""Verification: gather the evidence, decide on every claim, write the report, compare with expectations.
+"""Verification: gather a paper's evidence, decide on every claim, write the report.
 
-verify("quick", "verification")
+verify("beyond-em", "quick", "verification")
 """
 
 from __future__ import annotations
 
 import time
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
+from importlib import import_module
 from pathlib import Path
 
-from elubench.papers.beyond_em.claims import decide
-from elubench.report.page import write_report
 from elubench.studies import Progress
-from elubench.verification.evidence import Evidence, Say, gather, load
+from elubench.studies.store import StoreError
+from elubench.verification import paper as papers
+from elubench.verification.deciding import decide
+from elubench.verification.evidence import Evidence
+from elubench.verification.gathering import Say, gather, load, recorded
+from elubench.verification.paper import Paper
 from elubench.verification.verdicts import Finding
+
+#: The paper that is verified unless another one is named.
+DEFAULT = "beyond-em"
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found. ``surprises`` are claims whose verdict is not the expected one."""
+    """What a verification found."""
 
+    paper: Paper
     evidence: Evidence
     findings: tuple[Finding, ...]
     report: Path
 
     @property
     def surprises(self) -> dict[str, tuple[str, str]]:
-        """Expected and found verdict of every claim where they differ, by the claim's key."""
-        expected = expectations()
+        """Expected and found verdict of every claim where they differ, by the claim's key.
+
+        A paper that expects nothing is never surprised.
+        """
+        expected = self.paper.expected
         return {
             one.claim.key: (expected.get(one.claim.key, "nothing"), one.verdict)
             for one in self.findings
-            if expected.get(one.claim.key) != one.verdict
+            if expected and expected.get(one.claim.key) != one.verdict
         }
 
 
-def expectations() -> dict[str, str]:
-    """The verdict that each claim is expected to get, by its key."""
-    text = (resources.files("elubench.papers.beyond_em") / "expected.toml").read_text("utf-8")
-    return {str(key): str(value) for key, value in tomllib.loads(text).items()}
+def shipped() -> dict[str, str]:
+    """The folders beside this file that are papers, by the names of the papers."""
+    folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
+    return {folder.replace("_", "-"): folder for folder in sorted(folders)}
+
+
+def named(paper: Paper | str | Path) -> Paper:
+    """A paper, given itself, the name of one that ships, or the path of a folder or Python file."""
+    if isinstance(paper, Paper):
+        return paper
+    known = shipped()
+    if paper in known:
+        found: Paper = import_module(f"elubench.papers.{known[str(paper)]}").PAPER
+        return found
+    if Path(paper).exists():
+        return papers.load(Path(paper))
+    levels = named(DEFAULT).levels
+    hint = f"; for the level use level={paper!r}" if paper in levels else ""
+    raise ValueError(
+        f"paper must be one of {', '.join(known)}, or the path of a folder or Python file, "
+        f"got {str(paper)!r}{hint}"
+    )
 
 
 def verify(
+    paper: Paper | str | Path = DEFAULT,
     level: str = "quick",
     out: str | Path = "verification",
     engine: str = "local",
@@ -59,15 +87,19 @@ def verify(
 
     Parameters
     ----------
-    level : "quick" (minutes), "paper" or "asymptotic" (n up to 10^12).
-    out : the verification's folder; made if there is none. One of another level or seed is refused.
+    paper : the name of a paper that ships, the path of a folder or Python file with a ``PAPER``, or a
+        Paper.
+    level : for "beyond-em" "quick" (minutes), "paper" or "asymptotic" (n up to 10^12).
+    out : the folder, created if needed. Raise StoreError for one of another paper, level or seed.
     engine : "local" or "dask", with ``workers`` or ``scheduler``, as for studies.
     seed : another seed draws other samples.
-    say : called with a line at the beginning of every part.
+    say : called with a line at the beginning of every step.
     progress : called as the studies advance.
     """
     begun = time.perf_counter()
+    chosen = named(paper)
     gather(
+        chosen,
         level,
         out,
         engine=engine,
@@ -79,15 +111,30 @@ def verify(
     )
     if say is not None:
         say("fits, figures and the report")
-    return report(out, seconds=time.perf_counter() - begun)
+    return report(out, chosen, seconds=time.perf_counter() - begun)
 
 
-def report(out: str | Path, *, seconds: float | None = None) -> Verification:
+def report(
+    out: str | Path, paper: Paper | str | Path | None = None, *, seconds: float | None = None
+) -> Verification:
     """Decide on what is in a verification's folder and write the report; nothing is run.
 
-    ``seconds`` is the time that the last run on the folder took, where it is known.
+    ``paper`` is needed only where the one that the folder records is not found. ``seconds`` is the
+    time that the last run on the folder took, where it is known.
     """
-    evidence = load(out)
-    findings = tuple(decide(evidence))
-    path = write_report(findings, evidence, Path(out), seconds=seconds)
-    return Verification(evidence, findings, path)
+    from elubench.report.page import write_report
+
+    chosen = named(_recorded(out) if paper is None else paper)
+    evidence = load(chosen, out)
+    findings = tuple(decide(chosen, evidence))
+    path = write_report(chosen, findings, evidence, Path(out), seconds=seconds)
+    return Verification(chosen, evidence, findings, path)
+
+
+def _recorded(out: str | Path) -> str:
+    """The name or path of the paper of a folder; the default in one from before papers had names."""
+    about = recorded(out)
+    name = DEFAULT if about is None else about["source"] or about["paper"] or DEFAULT
+    if name not in shipped() and not Path(name).exists():
+        raise StoreError(f"{out} is a verification of {name}, which is not found; give its path")
+    return name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
 
+from elubench.algorithms.known import numbers_in
 from elubench.report.style import in_order, size
 
 
@@ -37,35 +37,16 @@ def steps(rows: pd.DataFrame) -> str:
     found: dict[str, None] = {}
     for name in in_order(rows["algorithm"]):
         for options in rows.loc[rows["algorithm"] == name, "options"].unique():
-            given = _numbers(options)
+            given = numbers_in(options)
             if "eta" in given and "beta" in given:
                 found[f"{name} with eta {given['eta']:g}, beta {given['beta']:g}"] = None
     return "; ".join(found)
 
 
-def beta_of(rows: pd.DataFrame) -> float | None:
-    """ELU's beta, where there is one."""
-    for options in rows.loc[rows["algorithm"] == "ELU", "options"].unique():
-        given = _numbers(options)
-        if 0.0 < given.get("beta", 1.0) < 1.0:
-            return given["beta"]
-    return None
-
-
 def sentence(*parts: str) -> str:
-    """Sentences after each other, each with a capital and a full stop."""
+    """Sentences in a row, each with a capital and a full stop."""
     made = [part.strip().rstrip(".") for part in parts if part.strip()]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in made)
-
-
-def _numbers(options: Any) -> dict[str, float]:
-    try:
-        given = json.loads(options)
-    except (TypeError, ValueError):
-        return {}
-    if not isinstance(given, dict):
-        return {}
-    return {key: float(x) for key, x in given.items() if isinstance(x, int | float)}
 
 
 def _listed(column: pd.Series[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The contest of growth laws, drawn: each law fitted to the smaller n and led on to the largest."""
+"""The contest of growth laws, drawn: each law fitted to the smaller n and extended to the largest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from elubench.report.style import (
     styled,
 )
 
-#: The largest n that laws are not fitted to and have to predict; as for the claims.
+#: How many of the largest n the laws have to predict; as for the claims.
 HOLDOUT = 2
 
 _SHORT = {"logarithm": "ln", "power": "power", "power of the logarithm": "power of ln"}
@@ -49,8 +49,8 @@ def law_at(law: str, a: float, b: float, n: npt.ArrayLike) -> Floats:
 def contest_figure(rows: pd.DataFrame) -> Figure:
     """Iterations to the radius of EM and ELU with the three laws, a row of panels for each d.
 
-    Filled markers are what laws are fitted to, hollow ones what they have to predict; bars at the
-    largest n are 95 % intervals of the predictions.
+    Laws are fitted to the filled markers and have to predict the hollow ones; bars at the largest n
+    are 95 % intervals of the predictions.
     """
     dimensions = sorted(rows["d"].unique())
     figure, panels = new_figure(2, len(dimensions), height=3.0)
@@ -104,7 +104,7 @@ def draw_contest(axes: Axes, rows: pd.DataFrame, name: str) -> None:
 
 
 def _predictions(axes: Axes, laws: pd.DataFrame, last: float, x: float) -> None:
-    """Intervals of what the laws predict, beside the curves, and by how much they are wrong."""
+    """Intervals of the laws' predictions beside the curves, and their relative errors."""
     laws = laws.sort_values("predicted")
     to_axes = axes.transData + axes.transAxes.inverted()
     middle = [float(to_axes.transform((last, y))[1]) for y in laws["predicted"]]

@@ -1,7 +1,7 @@
 """The figure of a fit: the data, two components and one Gaussian along the fitted direction.
 
 At d >= 2 the rows are projected on the direction that tells the two components apart best,
-u = S^(-1) (theta_2 - theta_1), where the fitted mixture is one-dimensional again.
+u = S^(-1) (theta_2 - theta_1), along which the fitted mixture is one-dimensional.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     parts = [0.5 * _density(x, centre, variance) for centre in centres]
     one = _density(x, one_centre, one_variance)
     axes.plot(x, one, color=single, linestyle=":", linewidth=2.0, label="one Gaussian")
-    # the sum is wide and pale, so that a component that is all of it still shows
+    # the sum is wide and pale, so that a component that makes up all of it still shows
     both = parts[0] + parts[1]
     axes.plot(x, both, color=mixture, alpha=0.55, linewidth=4.0, label="two Gaussians")
     axes.plot(x, parts[0], color=first, linestyle="--", linewidth=1.6, label="component 1")
@@ -81,15 +81,13 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The file type of a figure, refused unless it is one of ``SUFFIXES`` and its folder exists."""
+    """The file type of a figure; raise ValueError for an unknown one or a missing folder."""
     suffix = Path(path).suffix.lower()
     if not Path(path).parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {Path(path).parent}")
+        raise ValueError(f"figure must be in a folder that exists, got {path}")
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise ValueError(
-            f"{path}: a figure is saved as one of {known}, not as {suffix or 'nothing'}"
-        )
+        raise ValueError(f"figure must end in one of {known}, got {path}")
     return suffix
 
 

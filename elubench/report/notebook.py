@@ -1,7 +1,7 @@
 """What a notebook shows: figures and tables with captions, verdicts, and sentences made from numbers.
 
-Each function returns an object that Jupyter shows as HTML when it ends a cell. Text is written plainly,
-as everywhere here, and set as in print: n^(-1/8), theta_1, 2e-10, >=.
+Each function returns an object that Jupyter shows as HTML at the end of a cell. Plain text is set as in
+print: n^(-1/8), theta_1, 2e-10, >=.
 """
 
 from __future__ import annotations
@@ -11,33 +11,43 @@ import io
 import os
 import re
 from collections.abc import Iterable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 import pandas as pd
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from elubench.report.page import SIGNS, maths, typeset
+from elubench.report.page import SIGNS
 from elubench.report.style import as_png
 from elubench.report.summary import number, region, with_interval
+from elubench.report.typesetting import maths, typeset
 from elubench.verification.verdicts import Finding, Measurement
 
 #: A folder to which :func:`shown` writes the figures that have the name of a thumbnail.
 THUMBNAILS = "ELUBENCH_THUMBNAILS"
 _PIXELS = 360  # of a thumbnail's width
 _COLOURS = 64  # of a thumbnail
-_CAPTION = (
-    "color:#555;font-size:.9em;line-height:1.4;max-width:46rem;margin:.3em 0 1.2em;text-align:left"
-)
-_CELL = "text-align:left;vertical-align:top;padding:.25em .8em .25em 0"
-_NUMBER = "text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap"
 
 
-def _set(text: str) -> Markup:
-    """Text as in print, with a minus sign before numbers."""
+def _set(text: str | Markup) -> Markup:
+    """Text as in print, with a minus sign before numbers; markup as it is."""
+    if isinstance(text, Markup):
+        return text
     return Markup(re.sub(r"(?<![\w.,)\]-])-(?=\d)", "−", str(maths(text))))  # noqa: RUF001
+
+
+def _made(macro: str, *values: Any) -> str:
+    """What a macro of notebook.html makes of these values."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["set"] = _set
+    text = resources.files("elubench.report").joinpath("notebook.html").read_text("utf-8")
+    return str(getattr(environment.from_string(text).module, macro)(*values))
 
 
 class Html:
@@ -55,7 +65,7 @@ class Html:
 
 
 def shown(figure: Figure | None, caption: str, thumbnail: str = "") -> Html:
-    """A figure above its caption. Without a figure, it says that the results have no rows for it.
+    """A figure above its caption; without a figure, a sentence that the results have no rows for it.
 
     ``thumbnail`` names the small picture that is written where the environment variable
     ``ELUBENCH_THUMBNAILS`` names a folder.
@@ -68,12 +78,8 @@ def shown(figure: Figure | None, caption: str, thumbnail: str = "") -> Html:
         _write_thumbnail(made, Path(folder) / f"{thumbnail}.png")
     wide = round(96.0 * float(figure.get_size_inches()[0]))
     source = base64.b64encode(made).decode("ascii")
-    return Html(
-        f'<figure style="margin:0"><img width="{wide}" alt="{escape(caption)}" '
-        f'src="data:image/png;base64,{source}">'
-        f'<figcaption style="{_CAPTION}">{_set(caption)}</figcaption></figure>',
-        f"[figure] {caption}",
-    )
+    html = _made("figure", source, wide, caption)
+    return Html(html, f"[figure] {caption}")
 
 
 def _write_thumbnail(png: bytes, path: Path) -> None:
@@ -88,11 +94,12 @@ def _write_thumbnail(png: bytes, path: Path) -> None:
 
 
 def tabled(table: pd.DataFrame, caption: str = "") -> Html:
-    """A small table under its caption, without its index; numbers in four digits, none as a dash."""
+    """A small table under its caption, without its index; numbers with four digits, NaN as a dash."""
     texts = [[_text(value) for value in row] for row in table.itertuples(index=False)]
     right = [pd.api.types.is_numeric_dtype(table[name]) for name in table.columns]
+    heads = [str(name) for name in table.columns]
     return Html(
-        _table(map(str, table.columns), texts, right, caption),
+        _made("table", heads, texts, right, caption),
         "\n".join([caption, table.to_string(index=False)]).strip(),
     )
 
@@ -107,36 +114,11 @@ def _text(value: Any) -> str:
     return "–" if value is None else str(value)  # noqa: RUF001
 
 
-def _table(
-    heads: Iterable[str], rows: Iterable[Iterable[str]], right: Iterable[bool], caption: str
-) -> str:
-    styles = [_NUMBER if number else _CELL for number in right]
-    head = "".join(
-        f'<th style="{style}">{_set(name)}</th>' for name, style in zip(heads, styles, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{style}">{cell if isinstance(cell, Markup) else _set(cell)}</td>'
-            for cell, style in zip(row, styles, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    title = f'<caption style="{_CAPTION}">{_set(caption)}</caption>' if caption else ""
-    return (
-        f'<table style="margin:0 0 1.2em">{title}<thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
-
-
 def said(*sentences: str) -> Html:
-    """A conclusion: sentences that were made from numbers, each a point of a list if several."""
+    """A conclusion: sentences made from numbers; a list if there are several."""
     told = [sentence for sentence in sentences if sentence]
-    if len(told) == 1:
-        return Html(f"<p>{_set(told[0])}</p>", told[0])
-    items = "".join(f"<li>{_set(sentence)}</li>" for sentence in told)
-    return Html(f"<ul>{items}</ul>", "\n".join(f"- {sentence}" for sentence in told))
+    text = told[0] if len(told) == 1 else "\n".join(f"- {sentence}" for sentence in told)
+    return Html(_made("said", told), text)
 
 
 def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
@@ -157,7 +139,8 @@ def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
         rows.append([finding.claim.title, verdict, quantity, *told, finding.claim.place])
         lines.append(f"{finding.verdict}: {finding.claim.title} ({quantity}: {measured})")
     heads = ("claim", "verdict", "what decides", "measured", "theory", "agrees if", "in the paper")
-    return Html(_table(heads, rows, [False] * len(heads), ""), "\n".join(lines))
+    html = _made("table", heads, rows, [False] * len(heads), "")
+    return Html(html, "\n".join(lines))
 
 
 def estimate(value: float, low: float, high: float) -> str:

@@ -1,9 +1,9 @@
-"""The report of a verification: one HTML file that needs nothing else, and the claims as files.
+"""The report of a verification: one self-contained HTML file, and the claims as files.
 
-    write_report(findings, evidence, folder)    report.html, claims.json, claims.md
+    write_report(paper, findings, evidence, folder)    report.html, claims.json, claims.md
 
 Whatever comes from data goes through the template's autoescape. Each figure is embedded once, with the
-first claim that shows it; later claims link there.
+first claim that shows it; later claims link to it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,22 @@ from importlib import resources
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup, escape
 
-from elubench.cli.console import duration
-from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
-from elubench.papers.beyond_em.rival_tables import RivalTable, rival_tables
 from elubench.report import summary
+from elubench.report.figures import FigureMaker
 from elubench.report.style import as_svg
-from elubench.report.summary import console_table
+from elubench.report.typesetting import maths, typeset
 from elubench.studies.store import write_whole
-from elubench.verification.evidence import LEVELS, Evidence
+from elubench.text import duration
+from elubench.verification.evidence import Evidence
+from elubench.verification.paper import Paper
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
-
-__all__ = ["console_table", "write_report"]
 
 REPORT, CLAIMS_JSON, CLAIMS_MARKDOWN = "report.html", "claims.json", "claims.md"
 
 #: Shown beside the word, so that a verdict does not rest on colour.
 SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
-#: Figures of the section on rivals, and columns of results that say what made them.
-_RIVAL_FIGURES = ("passes", "run-time")
+#: Columns of results that say what made them.
 _MADE_BY = {
     "elubench": "elubench",
     "commit": "commit",
@@ -51,8 +47,18 @@ _MADE_BY = {
 
 
 @dataclass(frozen=True)
+class Table:
+    """Rows of text; the first column names the algorithm. ``title`` is short, ``caption`` complete."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Picture:
-    """A figure as the page embeds it; ``home`` is the section where it stands."""
+    """A figure as the page embeds it."""
 
     number: int
     anchor: str
@@ -92,37 +98,36 @@ class Section:
 
 
 def write_report(
+    paper: Paper,
     findings: Sequence[Finding],
     evidence: Evidence,
     folder: str | Path,
     *,
     command: str | None = None,
     seconds: float | None = None,
-    figures: Mapping[str, FigureMaker] | None = None,
 ) -> Path:
-    """Write the report and the claims into a folder; the report's path.
+    """Write the report and the claims into a folder; return the report's path.
 
     Parameters
     ----------
-    findings : what was decided, in the order to show.
-    evidence : what it rests on; figures and tables are computed from it.
-    folder : made if there is none. Files are replaced, each whole or not at all.
+    paper : the paper that the claims are from, with its figures and tables.
+    findings : what was decided, in the order of the report.
+    evidence : what it rests on; figures and tables are made from it.
+    folder : created if needed. Files are replaced, each whole or not at all.
     command : how to make this report again; by default that of the command line.
-    seconds : wall-clock of the verification, where it is known.
-    figures : makers by key, by default all of :mod:`elubench.papers.beyond_em.figures.makers`.
+    seconds : wall-clock time of the verification, where it is known.
     """
-    makers = FIGURES if figures is None else figures
     for finding in findings:
         for key in finding.figures:
-            if key not in makers:
+            if key not in paper.figures:
                 raise ValueError(
-                    f"claim {finding.claim.key!r} names the figure {key!r}; "
-                    f"there are {', '.join(makers) or 'none'}"
+                    f"figure of the claim {finding.claim.key!r} must be one of "
+                    f"{', '.join(paper.figures) or 'none'}, got {key!r}"
                 )
-    page = render(findings, evidence, makers, command=command, seconds=seconds)
+    page = render(paper, findings, evidence, command=command, seconds=seconds)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    about = (evidence.level, evidence.seed)
+    about = (paper.name, evidence.level, evidence.seed)
     for name, content in (
         (CLAIMS_JSON, summary.claims_json(findings, *about)),
         (CLAIMS_MARKDOWN, summary.claims_markdown(findings, *about)),
@@ -133,42 +138,42 @@ def write_report(
 
 
 def render(
+    paper: Paper,
     findings: Sequence[Finding],
     evidence: Evidence,
-    makers: Mapping[str, FigureMaker],
     *,
     command: str | None = None,
     seconds: float | None = None,
 ) -> str:
     """The page as text."""
-    gallery = _Gallery(evidence, makers)
+    gallery = _Gallery(evidence, paper.figures)
     anchors = _anchors(finding.claim.key for finding in findings)
     sections = [
         _section(finding, anchor, gallery)
         for finding, anchor in zip(findings, anchors, strict=True)
     ]
-    rivals = gallery.place(key for key in _RIVAL_FIGURES if key in makers)
-    others = gallery.place(makers)[0]
+    rivals = gallery.place(key for key, maker in paper.figures.items() if maker.rivals)
+    others = gallery.place(paper.figures)[0]
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["maths"] = maths
     text = resources.files("elubench.report").joinpath("page.html").read_text("utf-8")
-    tables: list[RivalTable] = rival_tables(evidence)
     return environment.from_string(text).render(
+        paper=paper,
         sections=[one for one in sections if one.finding.verdict != "not testable"],
         undecidable=[one for one in sections if one.finding.verdict == "not testable"],
         summary=sections,
         counts=[(verdict, summary.counts(findings)[verdict]) for verdict in VERDICTS],
         counted=summary.counted(findings),
         signs=SIGNS,
-        tables=tables,
+        tables=paper.tables(evidence),
         rivals=rivals,
         others=others,
         level=evidence.level,
         seed=evidence.seed,
         facts=_facts(evidence, seconds),
-        command=command or _command(evidence),
+        command=command or _command(paper, evidence),
     )
 
 
@@ -238,37 +243,6 @@ def _row(one: Measurement) -> Row:
     )
 
 
-def typeset(text: str) -> str:
-    """Numbers with a minus sign in place of the hyphen, and a dash where there is none."""
-    if text == "-":
-        return "–"  # noqa: RUF001
-    return re.sub(r"(?<![\w.])-(?=[\d∞i])", "−", text).replace("inf", "∞")  # noqa: RUF001
-
-
-_POWER = re.compile(r"\^(?:\(([\w.+/*-]+)\)|(-?(?:\d+(?:\.\d+)?|[a-z]+)))")
-_SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+−-]?)0*(\d+)(?!\w|\.\d)")  # noqa: RUF001
-
-
-def maths(text: str) -> Markup:
-    """Escaped text in which n^(-1/8), theta_1, 2e-10, >= and d = 1 are set as in print."""
-    safe = _SCIENTIFIC.sub(_ten, str(escape(text)))
-    safe = _POWER.sub(lambda m: _raised(m[1] or m[2]), safe)
-    safe = re.sub(r"(?<=[a-z])_(\d)(?!\w)", r"<sub>\1</sub>", safe)
-    safe = safe.replace("&gt;=", "≥").replace("&lt;=", "≤")
-    safe = re.sub(r"\b([A-Za-z]{1,5}) ([=≥≤]) (?=\S)", "\\1\u00a0\\2\u00a0", safe)
-    return Markup(safe)
-
-
-def _ten(found: re.Match[str]) -> str:
-    head, sign, exponent = found.groups()
-    factor = "" if head == "1" else f"{head}·"
-    return f"{factor}10{_raised(('-' if sign not in ('', '+') else '') + exponent)}"
-
-
-def _raised(exponent: str) -> str:
-    return f"<sup>{exponent.replace('-', '−')}</sup>"  # noqa: RUF001
-
-
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
@@ -285,18 +259,18 @@ def _anchors(keys: Iterable[str]) -> list[str]:
     return made
 
 
-def _command(evidence: Evidence) -> str:
-    words = ["elubench", "verify", "--level", evidence.level]
+def _command(paper: Paper, evidence: Evidence) -> str:
+    words = ["elubench", "verify", str(paper.source or paper.name), "--level", evidence.level]
     if evidence.seed:
         words += ["--seed", str(evidence.seed)]
     return shlex.join([*words, "--out", "verification"])
 
 
 def _facts(evidence: Evidence, seconds: float | None) -> list[tuple[str, str]]:
-    """What made the rows: from the rows themselves, so a mixed history shows as such."""
+    """What made the rows: from the rows themselves, so that a mixed history shows."""
     results = evidence.results
     facts = [
-        ("level", f"{evidence.level} (studies: {', '.join(LEVELS.get(evidence.level, ()))})"),
+        ("level", f"{evidence.level} (studies: {', '.join(evidence.studies)})"),
         ("seed", str(evidence.seed)),
         ("runs", f"{len(results):,}"),
     ]
@@ -309,5 +283,5 @@ def _facts(evidence: Evidence, seconds: float | None) -> list[tuple[str, str]]:
         spent = float(results["seconds"].sum())
         facts.append(("time in runs", f"{duration(spent)}, all workers together"))
     if seconds is not None:
-        facts.append(("wall-clock", duration(seconds)))
+        facts.append(("wall-clock time", duration(seconds)))
     return facts

@@ -13,9 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elubench.papers.beyond_em import theory
 from elubench.rates import censoring
-from elubench.report.captions import beta_of
+from elubench.report.laws import law_of
 from elubench.report.style import (
     THEORY,
     fraction,
@@ -39,8 +38,8 @@ _PANELS = 3  # sizes n for which distributions are drawn
 def passes_figure(rows: pd.DataFrame) -> Figure:
     """Passes to the radius against n, a row of panels for each d: all algorithms, and all but EM.
 
-    Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored, an
-    arrow at what was spent where too many are for there to be a median.
+    Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored; an
+    arrow at the passes spent where too many are censored for a median.
     """
     dimensions = sorted(rows["d"].unique())
     figure, panels = new_figure(2, len(dimensions), height=3.4, width_ratios=(1.0, 1.15))
@@ -53,7 +52,7 @@ def passes_figure(rows: pd.DataFrame) -> Figure:
 
 
 def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
-    """Passes to the radius on logarithmic axes, and beside them without EM on a linear scale, one d."""
+    """Passes to the radius at one d: on logarithmic axes, and without EM on a linear scale."""
     d = int(rows["d"].iloc[0])
     table = passes_table(rows)
     every = _draw_medians(left, table, ())
@@ -64,8 +63,8 @@ def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
     left.set_ylabel("passes over the data")
     left.set_title(f"d = {d}: passes to the radius")
     right.set_title(f"d = {d}: without EM, linear scale")
-    _em_slope(left, table, theory.rates("isotropic", d, "em").iterations_n)
-    _elu_slope(right, table, theory.rates("isotropic", d, "elu"), beta_of(rows))
+    _em_slope(left, table, law_of(rows, "EM")[1])
+    _elu_slope(right, table, law_of(rows, "ELU")[1])
     right.set_ylim(0.0, None)
     label_ends(left, [end for end in every if end[0] in ("EM", "ELU")], room=0.16)
     label_ends(right, others, room=0.33)
@@ -119,7 +118,7 @@ def _draw_medians(
 
 def _em_slope(axes: Axes, table: pd.DataFrame, slope: float) -> None:
     part = table[(table["algorithm"] == "EM") & np.isfinite(table["median"])].sort_values("n")
-    if len(part) < 2:
+    if len(part) < 2 or math.isnan(slope):
         return
     at = part.iloc[-1]
     first = float(part["n"].iloc[len(part) // 3])
@@ -133,18 +132,17 @@ def _em_slope(axes: Axes, table: pd.DataFrame, slope: float) -> None:
     )
 
 
-def _elu_slope(axes: Axes, table: pd.DataFrame, claimed: theory.Rates, beta: float | None) -> None:
+def _elu_slope(axes: Axes, table: pd.DataFrame, each: float) -> None:
     part = table[(table["algorithm"] == "ELU") & np.isfinite(table["median"])].sort_values("n")
-    if len(part) < 2 or beta is None:
+    if len(part) < 2 or math.isnan(each):
         return
-    each = claimed.slope(beta)
     n = np.array([float(part["n"].iloc[0]), float(part["n"].iloc[-1])])
     lift = 0.06 * float(part["median"].max())
     end = float(part["median"].iloc[-1]) + lift
     axes.plot(n, end + each * np.log(n / n[1]), zorder=1.5, **THEORY)
     middle = n[0] * (n[1] / n[0]) ** 0.75
     axes.annotate(
-        f"{each:.2f} a unit of ln n",
+        f"{each:.2f} per unit of ln n",
         (middle, end + each * math.log(middle / n[1])),
         textcoords="offset points",
         xytext=(-4.0, 4.0),

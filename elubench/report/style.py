@@ -1,7 +1,7 @@
 """One look for all figures: a colour, a marker and a dash for each algorithm, axes that read well.
 
 Figures are drawn within :func:`look`, which starts from matplotlib's own defaults, so they do not depend
-on what a notebook or a configuration file has set, and leave nothing behind.
+on what a notebook or a configuration file has set, and change no setting.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def shade(number: int, of: int) -> str:
 
 
 def look_of(algorithm: str) -> Look:
-    """Colour, marker and dash of an algorithm; those that nobody has planned for share one."""
+    """Colour, marker and dash of an algorithm; unknown ones share one look."""
     return known().get(algorithm.partition(":")[2] or algorithm, Algorithm).look
 
 
@@ -67,7 +67,7 @@ def in_order(algorithms: Iterable[str]) -> list[str]:
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Matplotlib's defaults, seaborn's ticks, our sizes; everything else is as it was afterwards."""
+    """Matplotlib's defaults, seaborn's ticks, our sizes; settings are restored afterwards."""
     with (
         matplotlib.style.context("default"),
         sns.axes_style("ticks"),
@@ -193,7 +193,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(value: float) -> str:
-    """A power of ten as it is set: 10⁶. Plain characters, which are drawn faster than mathematics."""
+    """A power of ten in plain characters, 10⁶, which are drawn faster than mathematics."""
     return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 
@@ -208,7 +208,7 @@ def size(n: float) -> str:
 
 
 def fraction(slope: float) -> str:
-    """An exponent as a reader writes it: -1/8, 3/4."""
+    """An exponent as a fraction: -1/8, 3/4."""
     for denominator in (1, 2, 4, 8):
         numerator = slope * denominator
         if abs(numerator - round(numerator)) < 1e-9:
@@ -269,7 +269,7 @@ def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6) -> No
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]], room: float = 0.2) -> None:
-    """Name curves at their right ends, moved apart where they would collide; a thin line leads there.
+    """Name curves at their right ends, moved apart where names would collide; a thin line connects them.
 
     ``ends`` has the algorithm and the last point of each curve; ``room`` is the share of the width of
     the axes left for the names. Call it after the limits are set.

@@ -1,7 +1,7 @@
 """Findings as text: numbers with their intervals, a table for the terminal, JSON and Markdown.
 
-A value is written with as many digits as its interval supports. Everything that comes from findings
-may hold any character; each format escapes what it must.
+A value has as many digits as its interval supports. Text of findings may contain any character; each
+format escapes what it must.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_DIGITS = 6  # of a value that is known better than that
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number as a reader writes it: 0.125, 23,000, 1.2e-07, inf, and a dash for NaN."""
+    """A number for readers: 0.125, 23,000, 1.2e-7, inf, and a dash for NaN."""
     if math.isnan(value):
         return _NOTHING
     if math.isinf(value):
@@ -91,7 +91,7 @@ def counts(findings: Sequence[Finding]) -> dict[Verdict, int]:
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """The counts as a phrase: "7 supported, 2 contradicted, ...", without what did not occur."""
+    """The counts as a phrase, "7 supported, 2 contradicted, ...", without zeros."""
     parts = [f"{count} {verdict}" for verdict, count in counts(findings).items() if count]
     return ", ".join(parts) or "no claims"
 
@@ -125,14 +125,15 @@ def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Without line breaks and without what a terminal would obey."""
+    """Without line breaks and control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def claims_json(findings: Sequence[Finding], level: str, seed: int) -> str:
+def claims_json(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
     """Everything that was found, for programs."""
     content: dict[str, Any] = {
         "elubench": __version__,
+        "paper": paper,
         "level": level,
         "seed": seed,
         "counts": counts(findings),
@@ -141,10 +142,11 @@ def claims_json(findings: Sequence[Finding], level: str, seed: int) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def claims_markdown(findings: Sequence[Finding], level: str, seed: int) -> str:
+def claims_markdown(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
     """The table of claims, for pull requests."""
     lines = [
-        f"{counted(findings)} (level {_markdown(level)}, seed {seed}, elubench {__version__})",
+        f"{_markdown(paper)}: {counted(findings)} (level {_markdown(level)}, seed {seed}, elubench "
+        f"{__version__})",
         "",
         "| claim | verdict | measured | theory | agrees if | place |",
         "|---|---|---|---|---|---|",

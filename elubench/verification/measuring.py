@@ -1,23 +1,22 @@
-"""What claims are made of: their register, and from rows of runs to measurements with intervals.
+"""For writing claims: from rows of runs to measurements with intervals, and sentences about the rows.
 
-What agrees with a claim is fixed with it, before anything is measured. The usual margins: exponents of
-errors within a fifth of the stated one, of iterations within a tenth (they are measured more
-precisely), exponents at infinite n within a hundredth.
+The values that agree with a claim are fixed with it, before anything is measured. The usual margins:
+exponents of errors within a fifth of the stated one, of iterations within a tenth (they are measured
+more precisely), exponents at infinite n within a hundredth.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from elubench import rates
+from elubench.algorithms.known import numbers_in
 from elubench.verification.evidence import Evidence
-from elubench.verification.verdicts import Basis, Claim, Measurement
+from elubench.verification.verdicts import Measurement
 
 LEVEL = 0.95  # of every interval
 ERRORS, ITERATIONS, EXACT = 0.2, 0.1, 0.01  # relative half-widths of what agrees
@@ -33,23 +32,7 @@ class Measured(NamedTuple):
     figures: tuple[str, ...] = ()
 
 
-Measure = Callable[[Evidence], Measured]
-REGISTER: dict[str, tuple[Claim, Measure]] = {}
-
-
-def claim(
-    key: str, title: str, place: str, basis: Basis, statement: str, rule: str
-) -> Callable[[Measure], Measure]:
-    """Register the function that measures a claim; claims keep the order in which they are written."""
-
-    def register(measure: Measure) -> Measure:
-        REGISTER[key] = (Claim(key, title, statement, place, basis, rule), measure)
-        return measure
-
-    return register
-
-
-class Missing(Exception):
+class NoEvidence(Exception):
     """The evidence has nothing on a claim."""
 
 
@@ -63,14 +46,14 @@ def rows_of(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
     rows = evidence.rows(**conditions)
     if rows.empty:
         asked = ", ".join(f"{key} {value}" for key, value in conditions.items())
-        raise Missing(f"There are no runs with {asked} at the level {evidence.level}.")
+        raise NoEvidence(f"There are no runs with {asked} at the level {evidence.level}.")
     return rows
 
 
 def table_of(evidence: Evidence, name: str) -> pd.DataFrame:
     """A table of the probes, or the reason why there is none."""
     if name not in evidence.tables:
-        raise Missing(f"The table '{name}' has not been made yet.")
+        raise NoEvidence(f"The table '{name}' has not been made yet.")
     return evidence.tables[name]
 
 
@@ -82,7 +65,7 @@ def settings_of(rows: pd.DataFrame) -> str:
         n = f"n = {sizes[0]:.0e}" if float(f"{sizes[0]:.0e}") == sizes[0] else f"n = {sizes[0]:,}"
     counts = rows.groupby(["n", "d", "start", "algorithm", "options"]).size()
     pairs = sorted(set(zip(rows["algorithm"], rows["options"], strict=True)))
-    options = [_named(str(name), numbers(str(given))) for name, given in pairs]
+    options = [_named(str(name), str(given)) for name, given in pairs]
     held = rows["validation"].dropna().unique()
     parts = [
         f"{'/'.join(rows['model'].unique())} model, d = {_listed(rows['d'])}, "
@@ -101,15 +84,10 @@ def _listed(column: pd.Series[Any]) -> str:
     return ", ".join(f"{value:g}" for value in sorted(column.unique()))
 
 
-def _named(algorithm: str, steps: dict[str, float]) -> str:
-    said = ", ".join(f"{key} {value:g}" for key, value in steps.items())
+def _named(algorithm: str, options: str) -> str:
+    given = numbers_in(options)
+    said = ", ".join(f"{key} {given[key]:g}" for key in ("eta", "beta") if key in given)
     return f"{algorithm} ({said})" if said else algorithm
-
-
-def numbers(options: str) -> dict[str, float]:
-    """The step sizes among an algorithm's options."""
-    given = json.loads(options)
-    return {key: given[key] for key in ("eta", "beta") if isinstance(given.get(key), int | float)}
 
 
 def exponent_of(
@@ -127,7 +105,7 @@ def exponent_of(
     said = {"rmse": "root mean square", "mean": "mean"}
     note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
     if fit.moving:
-        note += "; the local slope still moves with " + by
+        note += f"; the local slope still changes with {by}"
     return Measurement(
         name or f"exponent of {by}, {what}",
         fit.slope,
@@ -158,42 +136,11 @@ def ratio_of_rms(
 ) -> Measurement:
     """A ratio of two root mean squares over the same samples, with a bootstrap interval."""
     pairs = np.square([over.to_numpy(float), under.to_numpy(float)])
-    a, b = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
-    picks = np.random.default_rng(0).integers(0, len(a), (1000, len(a)))
-    with np.errstate(divide="ignore"):  # where all of the second are exactly 0
-        draws = np.sqrt(a[picks].mean(axis=1) / b[picks].mean(axis=1))
-        value = float(np.sqrt(a.mean() / b.mean()))
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="nearest")
-    return Measurement(quantity, value, float(low), float(high), math.nan, accepted, note)
-
-
-def from_lemmas(
-    evidence: Evidence,
-    probe: str,
-    quantity: str,
-    accepted: tuple[float, float],
-    d: int | None = None,
-    errors: float = 1.0,
-    label: str | None = None,
-) -> Measurement:
-    """A row of the lemmas' tables; ``errors`` is the number of uncertainties on either side."""
-    table = table_of(evidence, "lemmas")
-    found = table[(table["probe"] == probe) & (table["quantity"] == quantity)]
-    if d is not None:
-        found = found[found["d"] == d]
-    if len(found) != 1:
-        raise Missing(f"The lemmas' tables have no single row '{quantity}' of {probe}.")
-    row = found.iloc[0]
-    spread = errors * row["uncertainty"]
-    return Measurement(
-        label or quantity,
-        row["measured"],
-        row["measured"] - spread,
-        row["measured"] + spread,
-        row["theory"],
-        accepted,
-        row["note"],
+    pairs = pairs[:, np.lexsort(pairs)]  # so that the interval does not depend on the rows' order
+    found = rates.bootstrap(
+        lambda a, b: np.sqrt(a.mean(axis=-1) / b.mean(axis=-1)), *pairs, level=LEVEL
     )
+    return Measurement(quantity, *found, math.nan, accepted, note)
 
 
 def contest(found: rates.Growth, law: str) -> Measurement:
@@ -222,16 +169,6 @@ def censored(rows: pd.DataFrame) -> str:
     if not count:
         return f"None of the {len(rows):,} runs is censored."
     return (
-        f"{count:,} of {len(rows):,} runs are censored (they never came within the radius); they "
-        "count as longer than their budget."
+        f"{count:,} of {len(rows):,} runs {'is' if count == 1 else 'are'} censored (never within the "
+        "radius) and counted as longer than the budget."
     )
-
-
-ELU_ISOTROPIC = {"algorithm": "ELU", "model": "isotropic", "samples": "lattice"}
-MARGIN_ERRORS = (
-    "Agrees: an exponent within a fifth of the stated one, with all of its 95 % interval."
-)
-MARGIN_ITERATIONS = (
-    "Agrees: the law that predicts the largest n from the smaller ones is the stated one, and its "
-    "constant lies within a tenth of the stated one, with all of its 95 % interval."
-)

@@ -4,12 +4,12 @@ A measurement has an interval and a region of values that agree with the claim, 
 before anything is measured. It
 
     agrees       when its interval lies inside the region,
-    disagrees    when its interval lies outside of it,
+    disagrees    when its interval lies outside the region,
     is undecided when the interval crosses the region's border.
 
 A claim is contradicted when one of its measurements disagrees, supported when all of them agree, and
-inconclusive otherwise. So a verdict needs precision in either direction: few replicates make wide
-intervals, and wide intervals make no verdict. What no experiment can decide has no measurement and is
+inconclusive otherwise. So a verdict needs precision in either direction: few replicates give wide
+intervals, and wide intervals give no verdict. What no experiment can decide has no measurement and is
 not testable.
 """
 
@@ -46,7 +46,7 @@ class Measurement:
 
     @property
     def outcome(self) -> Outcome:
-        """Whether the interval lies inside the accepted region, outside of it, or across its border."""
+        """Whether the interval lies inside the accepted region, outside, or across its border."""
         least, most = self.accepted
         if math.isnan(self.low) or math.isnan(self.high):
             return "undecided"
@@ -59,7 +59,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement that can be held against measurements.
+    """A statement that can be checked against measurements.
 
     ``key`` names it in files and links; ``statement`` says in our words what is claimed, ``place``
     where; ``rule`` what is measured and which values agree.
@@ -75,9 +75,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim and what was found: computed from measurements, never written down beforehand.
+    """A claim and what was found, computed from measurements and never written down beforehand.
 
-    ``settings`` says on which runs it rests, ``remarks`` what a reader should know besides,
+    ``settings`` says on which runs it rests, ``remarks`` what else a reader should know;
     ``figures`` names the figures that show it.
     """
 

@@ -1,1 +1,17 @@
-"""Beyond EM Algorithm on Over-specified Two-Component Location-Scale Gaussian Mixtures."""
+"""Beyond EM Algorithm on Over-specified Two-Component Location-Scale Gaussian Mixtures.
+
+``PAPER`` is loaded when it is first asked for: its figures need matplotlib, its theory does not.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elubench.papers.beyond_em.paper import PAPER as PAPER
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PAPER":
+        from elubench.papers.beyond_em.paper import PAPER
+
+        return PAPER
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

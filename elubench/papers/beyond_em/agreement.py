@@ -1,8 +1,8 @@
-"""The paper's panels in numbers: what their captions say, held against the runs that remake them.
+"""The paper's panels in numbers: what their captions say, compared with the runs that remake them.
 
-Left-hand panels: ELU comes to the radius linearly and then diverges, EM comes there sublinearly. Speeds
-are compared by steps of a fixed factor in the error: one of linear convergence takes as many iterations
-as the one before it; under a power law t^(-1/alpha) it takes factor^alpha times as many.
+Left-hand panels: ELU converges to the radius linearly and then diverges, EM converges sublinearly.
+Speeds are compared by steps of a fixed factor in the error: under linear convergence each step takes as
+many iterations as the one before; under a power law t^(-1/alpha), factor^alpha times as many.
 
 Right-hand panels: the errors of the validated iterate fall like a power of n.
 """
@@ -21,13 +21,13 @@ from elubench.verification.verdicts import Measurement
 
 #: The factor of a step in the error.
 FACTOR = math.sqrt(2.0)
-#: Paths are followed to this multiple of their least error: closer, they turn.
+#: Paths are followed to this multiple of their smallest error: closer, they turn.
 _CLOSE = 1.1
 _STATED = {"location_error": "location_n", "scale_error": "scale_n"}
 
 
 def step_times(path: pd.DataFrame, factor: float = FACTOR) -> list[float]:
-    """Iterations after which the error is what it was at first over the factor, over its square, ...
+    """Iterations after which the error has fallen by the factor, its square, and so on.
 
     ``path`` has columns ``t`` and ``location_error``, in the order of t. Times are interpolated.
     """
@@ -44,9 +44,9 @@ def step_times(path: pd.DataFrame, factor: float = FACTOR) -> list[float]:
 
 
 def descents(paths: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """One row an algorithm of a left-hand panel, medians over replicates.
+    """One row per algorithm of a left-hand panel, medians over replicates.
 
-    ``closest`` is the least error in units of the radius, ``after`` the iterations it took,
+    ``closest`` is the smallest error in units of the radius, ``after`` the iterations it took,
     ``ended`` how most runs ended, ``slowing`` the iterations of the last step in the error over those
     of the step before: 1 where convergence is linear (see the module), nan with fewer than two steps.
     """

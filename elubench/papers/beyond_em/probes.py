@@ -1,38 +1,30 @@
-"""Measurements that are not grids of runs: the lemmas' tables, what an iteration costs, the practical
-procedure.
+"""Measurements that are not grids of runs: the lemmas' tables, the loss at infinite n, the noise around
+it, the practical procedure, the cost of an iteration.
 
-Each probe is a function of the level and the seed that returns a tidy table.
+Each probe is a function of the seed and of a level's options that returns a tidy table.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
 from elubench.checks import Floats
-from elubench.papers.beyond_em import lemmas
+from elubench.papers.beyond_em import lemmas, population
 from elubench.runs import run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
+from elubench.verification.paper import Probe
 
 
-class Probe(NamedTuple):
-    """A measurement, with the line that announces it."""
-
-    title: str
-    measure: Callable[[str, int], pd.DataFrame]
-
-
-def lemma_tables(level: str, seed: int) -> pd.DataFrame:
+def lemma_tables(seed: int, replicates: int) -> pd.DataFrame:
     """Lemmas 1 to 4, and iterates at infinite n: the summary tables of ``lemmas``.
 
     The column ``probe`` has the function's name.
     """
-    replicates = 20 if level == "quick" else 60
     tables = {
         "homogeneity": lemmas.homogeneity(),
         "stability_univariate": lemmas.stability_univariate(replicates=replicates, seed=seed),
@@ -52,19 +44,62 @@ def lemma_tables(level: str, seed: int) -> pd.DataFrame:
 COST_SIZES = ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**17, 16))
 
 
-def costs(level: str, seed: int) -> pd.DataFrame:
-    """Seconds and passes an iteration of EM, ELU and both together, in turns on the same samples.
+def stability(
+    seed: int, sizes: Sequence[int] = (10**4, 10**6, 10**8, 10**10), replicates: int = 12
+) -> pd.DataFrame:
+    """The gradient on lattice samples less that at infinite n, against |theta| at d = 1."""
+    radii = np.geomspace(0.01, 0.7, 16)
+    return lemmas.stability(1, sizes, radii, replicates, "lattice", seed)
 
-    In turns, so that a disturbance of the machine meets all of them: compare within a ``round``.
+
+def profiles(_: int, dimensions: Sequence[int] = (1, 2, 4)) -> pd.DataFrame:
+    """The isotropic loss along a ray at infinite n, for several d."""
+    r = np.geomspace(0.01, 0.9, 60)
+    return pd.concat([lemmas.isotropic_profile(d, r) for d in dimensions], ignore_index=True)
+
+
+def landscape(_: int, points: int = 91) -> pd.DataFrame:
+    """The diagonal loss at infinite n and d = 2, on a square grid."""
+    grid = np.linspace(-0.03, 0.72, points)
+    theta_1, theta_2 = (axis.ravel() for axis in np.meshgrid(grid, grid))
+    gap = population.loss("diagonal", np.stack([theta_1, theta_2], axis=-1))
+    return pd.DataFrame({"theta_1": theta_1, "theta_2": theta_2, "gap": gap})
+
+
+#: Where the iterates begin, of one norm: on the diagonal, and off it.
+FLOW_STARTS = {"equal": (0.5, 0.5), "generic": (0.6, 0.374)}
+
+
+def flows(_: int, steps: int = 300, eta: float = 1.0, beta: float = 0.9) -> pd.DataFrame:
+    """Iterates of EM and ELU on the diagonal loss at infinite n and d = 2."""
+    parts = [
+        lemmas.diagonal_flow(at, name.lower(), steps, eta, beta).assign(
+            start=start, algorithm=name, eta=eta, beta=beta
+        )
+        for start, at in FLOW_STARTS.items()
+        for name in ("EM", "ELU")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+#: Iterations that are timed in a turn.
+_COST_ITERATIONS = 8
+
+
+def costs(seed: int, rounds: int) -> pd.DataFrame:
+    """Seconds and passes per iteration of EM, ELU and both together, in turns on the same samples.
+
+    In turns, so that a disturbance of the machine affects all of them: compare within a ``round``.
     """
-    rounds, iterations = (11 if level == "quick" else 31), 8
     rows = []
     contestants: tuple[Algorithm, ...] = (EM(), ELU(), Simultaneous())
     for n, d in COST_SIZES:
         sample = ArraySample(gaussian(n, d, seed=seed))
         for turn in range(-1, rounds):  # the first turn compiles, and wakes the threads
             for algorithm in contestants:
-                ended = run(sample, "isotropic", algorithm, max_iter=iterations, metrics=False)
+                ended = run(
+                    sample, "isotropic", algorithm, max_iter=_COST_ITERATIONS, metrics=False
+                )
                 if turn >= 0:
                     each = ended.seconds / ended.n_iter
                     rows.append((n, d, turn, algorithm.name, each, ended.passes / ended.n_iter))
@@ -72,20 +107,19 @@ def costs(level: str, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-#: Distance of the two true locations in units of the scale; 0 is one Gaussian.
+#: Distance between the two true locations in standard deviations; 0 is one Gaussian.
 PRACTICE_CASES = {"one Gaussian": 0.0, "separated": 4.0}
 _PRACTICE_ROWS = {"one Gaussian": 10**8, "separated": 20_000}  # the first are on a lattice
 _PRACTICE_ITERATIONS = 100
 
 
-def practice(level: str, seed: int) -> pd.DataFrame:
+def practice(seed: int, replicates: int) -> pd.DataFrame:
     """The paper's practical procedure: EM and ELU together, and EM's speed tells whom to follow.
 
-    One row a sample: whether EM was found to converge geometrically (``geometric``), the error of the
+    One row per sample: whether EM was found to converge geometrically (``geometric``), the error of the
     location that the procedure returns (``location_error``), that of EM after as many iterations
     (``em_error``) and that of the sample's own optimum (``mle_error``).
     """
-    replicates = 30 if level == "quick" else 100
     rows = []
     for d in (1, 2):
         for case, distance in PRACTICE_CASES.items():
@@ -141,6 +175,10 @@ def _distance(found: Floats, truth: Floats) -> float:
 
 PROBES = {
     "lemmas": Probe("the lemmas, at infinite n and on samples", lemma_tables),
+    "stability": Probe("the noise of the gradient", stability),
+    "profiles": Probe("the isotropic loss at infinite n", profiles),
+    "landscape": Probe("the diagonal loss at infinite n", landscape),
+    "flows": Probe("EM and ELU at infinite n", flows),
     "practice": Probe("the practical procedure", practice),
-    "costs": Probe("what an iteration costs", costs),
+    "costs": Probe("the cost of an iteration", costs),
 }

@@ -1,15 +1,15 @@
-"""Tables of the report that are neither findings nor figures: how the rivals compare."""
+"""Tables of the report that compare the rivals: passes to the radius, distances to the MLE."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pandas as pd
 
 from elubench.papers.beyond_em.rows import to_radius, validated
 from elubench.report.captions import about, sentence
+from elubench.report.page import Table
 from elubench.report.race import passes_table
 from elubench.report.style import in_order, size
 from elubench.verification.evidence import Evidence
@@ -18,17 +18,7 @@ _DIMENSIONS = (1, 2, 4)
 _NONE = "–"  # noqa: RUF001
 
 
-@dataclass(frozen=True)
-class RivalTable:
-    """Rows of text; the first column names the algorithm. ``title`` is short, ``caption`` complete."""
-
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def rival_tables(evidence: Evidence) -> list[RivalTable]:
+def rival_tables(evidence: Evidence) -> list[Table]:
     """Passes to the radius by algorithm and n for each dimension, then distances to the MLE."""
     tables = []
     for d in _DIMENSIONS:
@@ -42,7 +32,7 @@ def rival_tables(evidence: Evidence) -> list[RivalTable]:
     return tables
 
 
-def passes(rows: pd.DataFrame) -> RivalTable:
+def passes(rows: pd.DataFrame) -> Table:
     """Median passes to the radius by Kaplan-Meier, with the censored share where there is one."""
     d = rows["d"].iloc[0]
 
@@ -54,7 +44,7 @@ def passes(rows: pd.DataFrame) -> RivalTable:
             text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
         return f"{text} ({lost:.0%})" if lost else text
 
-    return RivalTable(
+    return Table(
         f"Passes to the radius at d = {d}",
         sentence(
             f"Median passes over the data to the radius at d = {d}, by Kaplan-Meier; in brackets the "
@@ -65,7 +55,7 @@ def passes(rows: pd.DataFrame) -> RivalTable:
     )
 
 
-def distances(rows: pd.DataFrame) -> RivalTable:
+def distances(rows: pd.DataFrame) -> Table:
     """Median distance to the sample's own MLE of the kept and of the last iterate."""
     d = rows["d"].iloc[0]
     unit = rows["radius"].astype(float) / rows["radius_constant"].astype(float)
@@ -79,7 +69,7 @@ def distances(rows: pd.DataFrame) -> RivalTable:
         pair = (float(found["kept"]), float(found["last"]))
         return _NONE if any(map(math.isnan, pair)) else "{:.2f} / {:.2f}".format(*pair)
 
-    return RivalTable(
+    return Table(
         f"Distance to the MLE at d = {d}",
         sentence(
             f"Distance to the sample's own maximum-likelihood fit at d = {d} in units of the "
@@ -94,7 +84,7 @@ def distances(rows: pd.DataFrame) -> RivalTable:
 def _by_size(
     table: pd.DataFrame, cell: Callable[[pd.Series[float]], str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Columns and rows: an algorithm a row, a size a column."""
+    """Columns and rows: one row per algorithm, one column per size."""
     sizes = sorted(table["n"].unique())
     at = {(row["algorithm"], row["n"]): cell(row) for _, row in table.iterrows()}
     rows = [

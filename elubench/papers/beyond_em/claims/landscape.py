@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.claims.shared import from_lemmas
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    ERRORS,
-    EXACT,
-    INF,
-    Measured,
-    around,
-    claim,
-    from_lemmas,
-    table_of,
-)
+from elubench.verification.measuring import ERRORS, EXACT, INF, Measured, around, table_of
+from elubench.verification.paper import Chapter
+
+chapter = Chapter()
 
 
-@claim(
+@chapter.claim(
     "lemma-1",
     "The population loss is homogeneous: alpha = 6, and 2 at d >= 2",
     "Lemma 1",
@@ -26,7 +21,7 @@ from elubench.verification.measuring import (
     "1)/(alpha + 2); alpha is 6 at d = 1 and 2 at d >= 2.",
     "Exponents of gradient and Hessian at the truth, the constants on the ball of the proof, and "
     "how far the least eigenvalue stays positive. Agrees: exponents within a hundredth, a finite "
-    "C1, a positive C2, and convexity on all of that ball.",
+    "C1, a positive C2, and convexity on the whole ball.",
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "lemmas")
@@ -60,22 +55,22 @@ def _(evidence: Evidence) -> Measured:
         tuple(measurements),
         "isotropic model at infinite n",
         (
-            "The statement holds; its proof does not show it. The bound that the proof calls "
-            f"positive on its ball is positive only up to {reach}, and a gradient c(theta) theta "
+            "The statement holds, but the proof does not establish it. The bound that the proof calls "
+            f"positive on its ball is positive only up to {reach}; and a gradient c(theta) theta "
             "with c > 0 makes the loss grow along rays, which is not convexity.",
         ),
         ("landscape",),
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2a-bounds",
     "The noise of the gradient is bounded by r^3 n^(-1/2) near the truth, d = 1",
     "Lemma 2(a)",
     "lemma",
     "At d = 1 the largest difference of sample and population gradient on a ball of radius r is at "
     "most a multiple of r n^(-1/2), and of r^3 n^(-1/2) where r is below n^(-1/16), up to logarithms.",
-    "Exponents of r and n. They are upper bounds. Agrees: an exponent of r of at least 0.8 above "
+    "Exponents of r and n. The claims are upper bounds. Agrees: an exponent of r of at least 0.8 above "
     "and 2.8 below n^(-1/16), and an exponent of n within a fifth of -1/2.",
 )
 def _(evidence: Evidence) -> Measured:
@@ -92,13 +87,13 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2a-phases",
     "There is a phase with gamma = 1 at d = 1",
     "Section 2.3, after Lemma 2",
     "remark",
     "At d = 1 stability has two phases: gamma = 1 where r is above n^(-1/16), gamma = 3 below; the "
-    "bounds are tight polynomial growths.",
+    "bounds are tight.",
     "Exponent of r in the noise above n^(-1/16). Agrees: within a fifth of 1.",
 )
 def _(evidence: Evidence) -> Measured:
@@ -118,7 +113,7 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-2b",
     "The noise of the gradient is bounded by r (d/n)^(1/2), d >= 2",
     "Lemma 2(b)",
@@ -155,14 +150,13 @@ def _(evidence: Evidence) -> Measured:
         "isotropic model, direct samples, d = 2 to 32; intervals of two standard errors",
         (
             f"Over these d the noise grows like d^{growth['measured']:.2f}, faster than d^(1/2): "
-            "the multiple approaches its limit from below, so the bound holds, and small d are "
-            "better than it says.",
+            "the multiple approaches its limit from below, so the bound holds and is loose at small d.",
         ),
         ("stability",),
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-3",
     "The diagonal loss is pseudo-convex",
     "Lemma 3",
@@ -192,12 +186,12 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-4a",
     "One constant bounds the diagonal gradient from below",
     "Lemma 4(a)",
     "lemma",
-    "Where theta has at least two entries that are not zero, the gradient is at least a multiple "
+    "Where theta has at least two nonzero entries, the gradient is at least a multiple "
     "of the gap to the power 3/4, with one constant for all of a ball.",
     "How the least ratio |grad f|/gap^(3/4) over all directions changes with the radius. Agrees: "
     "an exponent within 0.1 of 0.",
@@ -208,19 +202,19 @@ def _(evidence: Evidence) -> Measured:
         (from_lemmas(evidence, probe, "exponent of least growth", (-0.1, 0.1)),),
         "diagonal model at infinite n, d = 2",
         (
-            "Close to an axis the loss is as flat as at d = 1, however large the other entry is "
-            "compared with 0: the constant falls to 0 like the radius.",
+            "Close to an axis the loss is as flat as at d = 1, even where the other entry is not zero: "
+            "the constant falls to 0 like the radius.",
         ),
         ("landscape",),
     )
 
 
-@claim(
+@chapter.claim(
     "lemma-4b",
     "On an axis the diagonal loss is as flat as at d = 1",
     "Lemma 4(b)",
     "lemma",
-    "Where theta has one entry that is not zero, the curvature along it is at most a multiple of "
+    "Where theta has one nonzero entry, the curvature along it is at most a multiple of "
     "theta_1^6, and the gradient at least a multiple of the gap to the power 7/8.",
     "Agrees: an exponent within a hundredth of 6, and a positive constant.",
 )

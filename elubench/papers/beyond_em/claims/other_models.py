@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from elubench.papers.beyond_em.claims.shared import MARGIN_ERRORS, from_lemmas
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    MARGIN_ERRORS,
-    Measured,
-    censored,
-    claim,
-    exponent_of,
-    from_lemmas,
-    rows_of,
-    settings_of,
-)
+from elubench.verification.measuring import Measured, censored, exponent_of, rows_of, settings_of
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
 
+chapter = Chapter()
 
-@claim(
+
+@chapter.claim(
     "diagonal-infinite-n",
     "At infinite n ELU converges linearly on the diagonal model",
     "Appendix B.1",
@@ -44,7 +39,7 @@ def _(evidence: Evidence) -> Measured:
             f"From equal coordinates the least norm is {equal.value:.1e}: there ELU converges. "
             "From any other start theta_1^2 - theta_2^2 is constant to leading order (relative "
             f"drift {drift.value:.1e}), so iterates fall onto an axis, where the curvature across "
-            "it, of order theta_1^2, meets a step that grows without end.",
+            "it, of order theta_1^2, meets a step that grows without bound.",
         ),
         ("landscape", "breaks"),
     )
@@ -52,7 +47,7 @@ def _(evidence: Evidence) -> Measured:
 
 _WITH_HIGH_PROBABILITY = (
     "Exponent of n in the 0.9 quantile of the validated error, since the claim is about most "
-    "samples: now and then noise drives even a start with equal coordinates onto an axis."
+    "samples: occasionally noise drives even a start with equal coordinates onto an axis."
 )
 
 
@@ -73,7 +68,7 @@ def _diagonal_rows(evidence: Evidence, algorithm: str, start: str) -> pd.DataFra
     return rows[rows["d"] == rows["d"].min()]
 
 
-@claim(
+@chapter.claim(
     "diagonal-equal",
     "ELU reaches n^(-1/4) on the diagonal model from equal coordinates",
     "Appendix B.1, Figure 3",
@@ -85,7 +80,7 @@ def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "equal")
 
 
-@claim(
+@chapter.claim(
     "diagonal-generic",
     "Iterates avoid the axes: n^(-1/4) from any start",
     "Appendix B.1, conjecture",
@@ -98,13 +93,13 @@ def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "generic")
 
 
-@claim(
+@chapter.claim(
     "diagonal-radius",
     "The radius of the diagonal model is n^(-1/4), d >= 2",
     "Appendix B.1",
     "remark",
-    "The statistical radius of the location is of order n^(-1/4): so close is what the data allow, "
-    "the maximum-likelihood estimate included.",
+    "The statistical radius of the location is of order n^(-1/4): this is how close the data allow "
+    "any estimate to come, the maximum-likelihood estimate included.",
     "Exponent of n in the error of the sample's own optimum, the best of several starts. "
     f"{MARGIN_ERRORS}",
 )
@@ -118,9 +113,9 @@ def _(evidence: Evidence) -> Measured:
         ),
         settings_of(rows),
         (
-            "On an axis the diagonal model is the one at d = 1, with its radius n^(-1/8), and most "
-            "samples have their optimum close to one. A method that finds the optimum ends there; "
-            "ELU from equal coordinates is closer to the truth because it stops on the way.",
+            "On an axis the diagonal model is that of d = 1, with the radius n^(-1/8), and most samples "
+            "have their optimum close to an axis. A method that finds the optimum ends there; ELU from "
+            "equal coordinates is closer to the truth because it stops on the way.",
         ),
         ("breaks",),
     )
@@ -143,15 +138,15 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
         turning = from_lemmas(evidence, "general_instability", "turning time", (0.0, 0.0))
         remarks.append(
             f"The median error is {best.iloc[0]:.2g} at n = {best.index[0]:.0e} and {best.iloc[-1]:.2g} "
-            f"at n = {best.index[-1]:.0e}. The half sum of the locations has curvature 1, not a "
-            "flat one, so a step that grows for ever blows up along it (at infinite n it turns at "
-            f"t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
+            f"at n = {best.index[-1]:.0e}. The loss is not flat along the half sum of the "
+            "locations: its curvature is 1, so a growing step blows up along it (at infinite n it turns "
+            f"at t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
             "itself is not much smaller, which hides it.".replace("e+", "e")
         )
     return Measured((fit,), settings_of(rows), tuple(remarks), ("breaks", "figure-4"))
 
 
-@claim(
+@chapter.claim(
     "general-printed",
     "ELU reaches n^(-1/4) on general locations, as printed",
     "Appendix B.2, Algorithm 3",
@@ -163,7 +158,7 @@ def _(evidence: Evidence) -> Measured:
     return _general(evidence, "ELU")
 
 
-@claim(
+@chapter.claim(
     "general-centred",
     "Centred ELU reaches n^(-1/4) on general locations",
     "a repair of Algorithm 3",

@@ -1,4 +1,4 @@
-"""Theorem 1 and what the paper says of EM: radii and iterations, in n and in d."""
+"""Theorem 1 and what the paper says about EM: radii and iterations, in n and in d."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from dataclasses import replace
 import pandas as pd
 
 from elubench import rates
+from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.claims.shared import ELU_ISOTROPIC, MARGIN_ERRORS, MARGIN_ITERATIONS
+from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
-    ELU_ISOTROPIC,
     ERRORS,
     INF,
     ITERATIONS,
     LEVEL,
-    MARGIN_ERRORS,
-    MARGIN_ITERATIONS,
     Measured,
-    Missing,
+    NoEvidence,
     around,
     censored,
-    claim,
     contest,
     exponent_of,
-    numbers,
     rows_of,
     settings_of,
     share_of,
 )
+from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
+
+chapter = Chapter()
 
 
 def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
@@ -40,13 +41,13 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     share = rates.mle_at_zero(rows)
     remarks = [
         f"The sample's own optimum is exactly 0 on {share['share'].mean():.0%} of the samples; "
-        "they are part of every mean."
+        "these samples are part of every mean."
     ]
     norm = float(rows["start_norm"].iloc[0])
     conditions = theory.step_size_conditions(0.01, 0.8, norm, dimension)
     if not conditions.growth_ok:
         remarks.append(
-            "The theorem's first condition on eta and beta asks for at least 1 and is "
+            "The theorem's first condition on eta and beta requires at least 1. It is "
             f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
             f"a start at {norm:g}: the rate holds without it."
         )
@@ -61,7 +62,7 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "theorem-1a-radii",
     "ELU reaches n^(-1/8) and n^(-1/4), d = 1",
     "Theorem 1(a)",
@@ -75,7 +76,7 @@ def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "theorem-1a-iterations",
     "ELU needs O(log n) iterations, d = 1",
     "Theorem 1(a)",
@@ -88,7 +89,7 @@ def _(evidence: Evidence) -> Measured:
     return logarithmic(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "theorem-1b-radii",
     "ELU reaches n^(-1/4) and n^(-1/2), d >= 2",
     "Theorem 1(b)",
@@ -101,7 +102,7 @@ def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, [2, 3, 4])
 
 
-@claim(
+@chapter.claim(
     "theorem-1b-iterations",
     "ELU needs O(log(n/d)) iterations, d >= 2",
     "Theorem 1(b)",
@@ -115,17 +116,17 @@ def _(evidence: Evidence) -> Measured:
 
 
 def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
-    """ELU's iterations against the logarithm, at the smallest of these d that was run."""
+    """ELU's iterations compared with a logarithm, at the smallest of these d that was run."""
     rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
     dimension = int(rows["d"].min())
     rows = rows[rows["d"] == dimension]
-    beta = numbers(rows["options"].iloc[0])["beta"]
+    beta = numbers_in(rows["options"].iloc[0])["beta"]
     slope = theory.rates("isotropic", dimension, "elu").slope(beta)
     found = rates.growth(rows, level=LEVEL, holdout=2)
     return Measured(
         (
             Measurement(
-                "iterations for each unit of ln n",
+                "iterations per unit of ln n",
                 *found.slope_per_log,
                 slope,
                 around(slope, ITERATIONS),
@@ -170,7 +171,7 @@ def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "em-iterations-1",
     "EM needs n^(3/4) iterations, d = 1",
     "Section 2.2, after Theorem 1",
@@ -183,7 +184,7 @@ def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, 1)
 
 
-@claim(
+@chapter.claim(
     "em-iterations-d",
     "EM needs n^(1/2) iterations, d >= 2",
     "Section 2.2, after Theorem 1",
@@ -196,7 +197,7 @@ def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, [2, 3, 4])
 
 
-@claim(
+@chapter.claim(
     "dimension-radii",
     "Radii grow like d^(1/4) and fall like d^(-1/2)",
     "Theorem 1(b)",
@@ -204,8 +205,8 @@ def _(evidence: Evidence) -> Measured:
     "At a fixed n the radius of the location is proportional to d^(1/4) and that of the squared "
     "scale to d^(-1/2), or smaller.",
     "Exponents of d in the error of the iterate that validation selects, at a fixed n. The theorem "
-    "is an upper bound. Agrees: an exponent at most a fifth above the stated one, with all of "
-    "its interval.",
+    "is an upper bound. Agrees: the whole interval is at most a fifth above the stated "
+    "exponent.",
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "ELU")
@@ -219,14 +220,14 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-@claim(
+@chapter.claim(
     "dimension-iterations",
     "EM's iterations fall like d^(-1/2) at fixed n",
     "Section 2.2, after Theorem 1",
     "remark",
-    "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), so fewer of them where d is large.",
-    "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: within a fifth "
-    "of the stated one, with all of its 95 % interval.",
+    "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), hence fewer where d is large.",
+    "Exponent of d in EM's iterations until twice the radius, at a fixed n. Agrees: the whole "
+    "95 % interval lies within a fifth of the stated one, or below.",
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "EM")
@@ -247,10 +248,9 @@ def _(evidence: Evidence) -> Measured:
 
 
 def _over_d(evidence: Evidence, algorithm: str) -> pd.DataFrame:
-    """Rows with several d at one n."""
-    rows = rows_of(evidence, algorithm=algorithm, model="isotropic", samples="direct", stop="end")
-    rows = rows[rows["d"] >= 2]
-    grids = [part for _, part in rows.groupby(["block", "n"]) if part["d"].nunique() > 2]
-    if not grids:
-        raise Missing(f"No study of the level {evidence.level} has three or more d at one n.")
-    return max(grids, key=lambda part: part["d"].nunique())
+    """Rows with three or more d at one n."""
+    rows = over_d(evidence)
+    rows = rows[rows["algorithm"] == algorithm]
+    if rows["d"].nunique() < 3:
+        raise NoEvidence(f"No study of the level {evidence.level} has three or more d at one n.")
+    return rows

@@ -1,9 +1,8 @@
-"""What the data are not needed for: the loss at infinite n, iterates on it, and the noise around it."""
+"""The loss at infinite n, iterates on it, and the noise around it: drawn from tables of the probes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from elubench.papers.beyond_em import lemmas, population, theory
+from elubench.papers.beyond_em import theory
 from elubench.report.style import (
     THEORY,
     handle,
@@ -26,18 +25,15 @@ from elubench.report.style import (
     styled,
 )
 
-#: Where the trajectories begin, of one norm: on the diagonal, and off it.
-EQUAL, GENERIC = (0.5, 0.5), (0.6, 0.374)
-STEPS, ETA, BETA = 300, 1.0, 0.9
-_EDGE = 0.72
-
 
 @styled
-def landscape_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
+def landscape_figure(
+    profiles: pd.DataFrame, landscape: pd.DataFrame, flows: pd.DataFrame
+) -> Figure:
     """The loss at infinite n: how flat it is along a ray, and EM and ELU on the diagonal model's."""
     figure, panels = new_figure(2, 2, height=3.2, height_ratios=(0.9, 1.1))
-    draw_profiles(panels[0], panels[1], dimensions)
-    draw_diagonal(panels[2], panels[3])
+    draw_profiles(panels[0], panels[1], profiles)
+    draw_diagonal(panels[2], panels[3], landscape, flows)
     legend_below(
         figure,
         [
@@ -52,24 +48,23 @@ def landscape_figure(dimensions: Sequence[int] = (1, 2, 4)) -> Figure:
     return figure
 
 
-def draw_profiles(left: Axes, right: Axes, dimensions: Sequence[int]) -> None:
+def draw_profiles(left: Axes, right: Axes, profiles: pd.DataFrame) -> None:
     """The isotropic loss above its minimum and its gradient by |theta|, with the powers of Lemma 1."""
-    r = np.geomspace(0.01, 0.9, 60)
-    for place, d in enumerate(dimensions):
-        profile = lemmas.isotropic_profile(d, r)
+    by_d = {d: profiles[profiles["d"] == d] for d in sorted(profiles["d"].unique())}
+    for place, (d, part) in enumerate(by_d.items()):
         for axes, column in ((left, "gap"), (right, "gradient")):
-            axes.plot(r, profile[column], color=shade(place, len(dimensions)), label=f"d = {d}")
+            axes.plot(part["r"], part[column], color=shade(place, len(by_d)), label=f"d = {d}")
     left.set_title("isotropic: loss above its minimum")
     right.set_title("isotropic: norm of the gradient")
     for axes, column, more in ((left, "gap", 2.0), (right, "gradient", 1.0)):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        for d in {min(dimensions), max(dimensions)}:
+        for d in {min(by_d), max(by_d)}:
             slope = theory.homogeneity("isotropic", d).value + more
-            value = float(lemmas.isotropic_profile(d, [0.01])[column].iloc[0])
+            r, value = (float(by_d[d][name].iloc[0]) for name in ("r", column))
             below = d == 1
-            anchor = (0.01, value * (0.1 if below else 10.0))
-            slope_line(axes, (0.01, 0.2), anchor, slope, f"slope {slope:g}", above=not below)
+            anchor = (r, value * (0.1 if below else 10.0))
+            slope_line(axes, (r, 20.0 * r), anchor, slope, f"slope {slope:g}", above=not below)
         axes.set_xlabel(r"$|\theta|$")
         power_ticks(axes, "x")
         power_ticks(axes, "y", most=7)
@@ -77,33 +72,34 @@ def draw_profiles(left: Axes, right: Axes, dimensions: Sequence[int]) -> None:
     right.set_ylabel(r"$|\nabla f(\theta)|$")
 
 
-def draw_diagonal(left: Axes, right: Axes) -> None:
+def draw_diagonal(left: Axes, right: Axes, landscape: pd.DataFrame, flows: pd.DataFrame) -> None:
     """The diagonal loss at d = 2 as a map, with EM and ELU from an equal and a generic start."""
-    grid = np.linspace(-0.03, _EDGE, 91)
-    x, y = np.meshgrid(grid, grid)
-    gap = population.loss("diagonal", np.stack([x, y], axis=-1))
+    gap = landscape.pivot(index="theta_2", columns="theta_1", values="gap")
     levels = np.log10(np.maximum(gap, 1e-12))
     marks = np.arange(-9.0, 0.1, 1.0)
-    filled = left.contourf(x, y, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55)
+    filled = left.contourf(
+        gap.columns, gap.index, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55
+    )
     figure = left.get_figure(root=True)
     assert figure is not None
     bar = figure.colorbar(filled, ax=left, shrink=0.9, pad=0.02, ticks=[-8, -6, -4, -2, 0])
     bar.ax.set_yticklabels([power(10.0**k) for k in (-8, -6, -4, -2, 0)])
     bar.set_label("loss above its minimum", fontsize=8.5)
-    for start, marker in ((EQUAL, "o"), (GENERIC, "s")):
-        for algorithm in ("em", "elu"):
-            path = lemmas.diagonal_flow(start, algorithm, STEPS, ETA, BETA)
-            _draw_path(left, right, path, algorithm.upper(), start == EQUAL)
-        left.plot(*start, marker, color="black", markersize=6, zorder=4)
-    left.set_xlim(-0.03, _EDGE)
-    left.set_ylim(-0.03, _EDGE)
+    for start, marker in (("equal", "o"), ("generic", "s")):
+        here = flows[flows["start"] == start]
+        for name in ("EM", "ELU"):
+            _draw_path(left, right, here[here["algorithm"] == name], name, start == "equal")
+        begin = here.iloc[0]
+        left.plot(begin["theta_1"], begin["theta_2"], marker, color="black", ms=6, zorder=4)
+    left.set_xlim(landscape["theta_1"].min(), landscape["theta_1"].max())
+    left.set_ylim(landscape["theta_2"].min(), landscape["theta_2"].max())
     left.set_aspect("equal")
     left.set_xlabel(r"$\theta_1$")
     left.set_ylabel(r"$\theta_2$")
     left.set_title("diagonal, d = 2: iterates on the loss")
     right.set_xscale("log")
     right.set_yscale("log")
-    right.set_xlim(1.0, STEPS)
+    right.set_xlim(1.0, flows["t"].max())
     right.set_ylim(max(right.get_ylim()[0], 1e-7), None)
     right.set_title("diagonal: distance from the truth")
     right.set_xlabel("iteration t")
@@ -130,11 +126,6 @@ def _draw_path(left: Axes, right: Axes, path: pd.DataFrame, name: str, equal: bo
     if path["status"].iloc[-1] == "diverged":
         last = later.iloc[-1]
         right.plot(last["t"], last["norm"], "x", color=kind.colour, markersize=7, mew=2.0)
-
-
-#: Settings of the figure on stability: cheap, and enough to see slopes.
-STABILITY_SIZES = (10**4, 10**6, 10**8, 10**10)
-STABILITY_REPLICATES = 12
 
 
 @styled
@@ -187,9 +178,3 @@ def stability_figure(table: pd.DataFrame) -> Figure:
     mark = Line2D([], [], color="black", marker="|", ms=11, mew=1.4, ls="", label=r"$n^{-1/16}$")
     legend_below(figure, [*handles, mark, Line2D([], [], label="theory", **THEORY)])
     return figure
-
-
-def stability_table(seed: int) -> pd.DataFrame:
-    """The rows of :func:`stability_figure`."""
-    radii = np.geomspace(0.01, 0.7, 16)
-    return lemmas.stability(1, STABILITY_SIZES, radii, STABILITY_REPLICATES, "lattice", seed)

@@ -1,80 +1,58 @@
-"""Every figure of the report, by key: what it is drawn from, and what its caption says.
+"""Every figure of this paper's report, by key: what it is drawn from, and what its caption says.
 
     FIGURES["passes"](evidence)             a matplotlib Figure, or None without the rows
     FIGURES["passes"].caption(evidence)     sizes, samples, constants and seeds, from the rows
 
-The drawing functions take tidy tables and can be called on any: see the modules beside this one.
+The drawing functions take tidy tables and can be called on any: see the modules beside this one and
+those of :mod:`elubench.report`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from elubench.papers.beyond_em.figures import landscapes
+from elubench.papers.beyond_em import theory
+from elubench.papers.beyond_em.figures.landscapes import landscape_figure, stability_figure
 from elubench.papers.beyond_em.figures.panels import paper_figure
-from elubench.papers.beyond_em.rows import sound, to_radius, validated
-from elubench.report.captions import about, sentence, steps
-from elubench.report.errors import (
-    costs_figure,
-    dimensions_figure,
-    local_slopes_figure,
-    starts_figure,
+from elubench.papers.beyond_em.rows import (
+    breaks,
+    left_panel,
+    over_d,
+    right_panel,
+    sound,
+    to_radius,
+    validated,
 )
+from elubench.report.captions import about, sentence, steps
+from elubench.report.cost_figure import costs_figure
+from elubench.report.errors import dimensions_figure, starts_figure
+from elubench.report.figures import FigureMaker
 from elubench.report.race import passes_figure, run_time_figure
+from elubench.report.slope_figure import local_slopes_figure
 from elubench.report.style import size
 from elubench.verification.evidence import Evidence
-
-
-@dataclass(frozen=True)
-class FigureMaker:
-    """A figure that evidence may have the rows for.
-
-    ``draw`` gives None where it has not; ``alt`` says what is drawn for who cannot see it, ``caption``
-    on what the figure rests: sizes, replicates, seeds and constants from the rows.
-    """
-
-    key: str
-    title: str
-    alt: str
-    draw: Callable[[Evidence], Figure | None]
-    caption: Callable[[Evidence], str]
-
-    def __call__(self, evidence: Evidence) -> Figure | None:
-        """The figure, or None."""
-        return self.draw(evidence)
 
 
 def _paper(number: int, name: str) -> FigureMaker:
     """The paper's figure of this number, both panels."""
 
-    def rows(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-        left, right = f"figure {number}, left", f"figure {number}, right"
-        kept = evidence.last_rows(block=left)
-        return (
-            evidence.paths(block=left),
-            kept[kept["status"] != "failed"],
-            sound(evidence.last_rows(block=right)),
-        )
-
     def draw(evidence: Evidence) -> Figure | None:
-        paths, kept, sizes = rows(evidence)
-        return (
-            None if paths.empty or kept.empty or sizes.empty else paper_figure(paths, kept, sizes)
-        )
+        paths, kept = left_panel(evidence, number)
+        sizes = sound(right_panel(evidence, number))
+        if paths.empty or sound(kept).empty or sizes.empty:
+            return None
+        return paper_figure(paths, sound(kept), sizes)
 
     def caption(evidence: Evidence) -> str:
-        _, kept, sizes = rows(evidence)
+        kept = sound(left_panel(evidence, number)[1])
         return sentence(
-            "Left: the location's error by iteration; a diamond is the iterate with the least loss on "
-            "held-out data; the dotted line is the radius. Rivals are faint",
+            "Left: the error of the location against the iteration; a diamond marks the iterate with "
+            "the smallest loss on held-out data; the dotted line is the radius. Rivals are faint",
             about(kept),
-            "Right: the root mean square error of the validated iterate, location filled and scale "
-            "open; dashed lines have the slopes that the paper states",
-            about(sizes, radius=False),
+            "Right: the root mean square error of the validated iterate, filled for the location and "
+            "open for the scale; dashed lines have the slopes that the paper states",
+            about(sound(right_panel(evidence, number)), radius=False),
             steps(kept),
         )
 
@@ -82,7 +60,7 @@ def _paper(number: int, name: str) -> FigureMaker:
         f"figure-{number}",
         f"The paper's figure {number}: {name}",
         f"Two panels for the {name}. Left: error of the location against iterations on logarithmic "
-        "for EM, ELU and rivals, with the validated iterates and the radius. Right: errors of the "
+        "axes for EM, ELU and rivals, with the validated iterates and the radius. Right: errors of the "
         "validated location and scale against the sample size with the slopes of theory.",
         draw,
         caption,
@@ -105,7 +83,7 @@ def _passes_caption(evidence: Evidence) -> str:
     rows = _races(evidence)
     return sentence(
         "Passes over the data until the location is within the statistical radius: medians by "
-        "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory gives EM "
+        "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory predicts for EM "
         "(left) and ELU (right)",
         _censored(rows),
         about(rows),
@@ -135,7 +113,7 @@ def _run_times_caption(evidence: Evidence) -> str:
     rows = _races(evidence)
     return sentence(
         "The share of all runs within the radius after a number of passes, censored and failed runs "
-        "included; a curve that ends below 1, at a hollow marker, says how many never arrive",
+        "included; a curve that ends below 1, at a hollow marker, shows how many never arrive",
         about(rows),
         steps(rows),
     )
@@ -154,8 +132,8 @@ def _draw_slopes(evidence: Evidence) -> Figure | None:
 def _slopes_caption(evidence: Evidence) -> str:
     errors, counts = _slope_rows(evidence)
     return sentence(
-        "Slopes between neighbouring n with 95 % bootstrap intervals; dashed lines are what theory "
-        "says, in the colour of their d. Top: root mean square errors of the validated iterate. "
+        "Slopes between neighbouring n with 95 % bootstrap intervals; dashed lines are the values of "
+        "theory, in the colour of their d. Top: root mean square errors of the validated iterate. "
         "Bottom: median iterations to the radius",
         f"Errors: {about(errors, radius=False)}",
         f"Iterations: {about(counts)}",
@@ -163,20 +141,13 @@ def _slopes_caption(evidence: Evidence) -> str:
     )
 
 
-_BREAKS = ["starts diagonal", "starts general", "errors, diagonal", "errors, general"]
-
-
-def _break_rows(evidence: Evidence) -> pd.DataFrame:
-    return sound(evidence.rows(block=_BREAKS))
-
-
 def _draw_breaks(evidence: Evidence) -> Figure | None:
-    rows = _break_rows(evidence)
+    rows = breaks(evidence)
     return None if rows.empty else starts_figure(rows)
 
 
 def _breaks_caption(evidence: Evidence) -> str:
-    rows = _break_rows(evidence)
+    rows = breaks(evidence)
     em = rows.loc[rows["algorithm"] == "EM", "max_iter"]
     return sentence(
         "Root mean square error of the location after validation, from a start with equal "
@@ -189,17 +160,18 @@ def _breaks_caption(evidence: Evidence) -> str:
     )
 
 
-def _dimension_rows(evidence: Evidence) -> pd.DataFrame:
-    return sound(evidence.rows(block="errors, fixed n"))
-
-
 def _draw_dimensions(evidence: Evidence) -> Figure | None:
-    rows = _dimension_rows(evidence)
-    return None if rows["d"].nunique() < 2 else dimensions_figure(rows)
+    rows = sound(over_d(evidence))
+    if rows["d"].nunique() < 2:
+        return None
+    stated = theory.rates("isotropic", int(rows["d"].max()), "elu")
+    return dimensions_figure(
+        rows, {"location_error": stated.location_d, "scale_error": stated.scale_d}
+    )
 
 
 def _dimensions_caption(evidence: Evidence) -> str:
-    rows = _dimension_rows(evidence)
+    rows = sound(over_d(evidence))
     return sentence(
         "Root mean square errors of the validated location and scale against d at a fixed n; dashed: "
         "the slopes of Theorem 1(b)",
@@ -209,14 +181,16 @@ def _dimensions_caption(evidence: Evidence) -> str:
 
 
 def _draw_stability(evidence: Evidence) -> Figure | None:
-    return landscapes.stability_figure(landscapes.stability_table(evidence.seed))
+    table = evidence.tables.get("stability")
+    return None if table is None else stability_figure(table)
 
 
 def _stability_caption(evidence: Evidence) -> str:
-    sizes = ", ".join(size(n) for n in landscapes.STABILITY_SIZES)
+    table = evidence.tables["stability"]
+    sizes = ", ".join(size(n) for n in sorted(table["n"].unique()))
     return sentence(
-        "The gradient on a sample less that at infinite n, root mean square over "
-        f"{landscapes.STABILITY_REPLICATES} lattice samples, d = 1, n = {sizes}, seed {evidence.seed}",
+        "The gradient on a sample minus that at infinite n, root mean square over "
+        f"{table['replicate'].nunique()} lattice samples, d = 1, n = {sizes}, seed {evidence.seed}",
         "Bars mark n^(-1/16), where Lemma 2 changes from slope 3 to slope 1",
     )
 
@@ -231,25 +205,31 @@ def _costs_caption(evidence: Evidence) -> str:
     rounds = table.groupby(["n", "d", "algorithm"])["round"].nunique().max()
     sizes = sorted(table["n"].unique())
     return sentence(
-        "Wall-clock of an iteration in memory, all threads. In every round the algorithms take turns "
-        "on the same sample, so that a disturbance of the machine meets all of them",
+        "Wall-clock time of an iteration in memory, all threads. In every round the algorithms take "
+        "turns on the same sample, so that a disturbance of the machine affects all of them",
         f"{rounds} rounds at each size, n = {sizes[0]:,} to {sizes[-1]:,}",
     )
 
 
-def _draw_landscape(_: Evidence) -> Figure | None:
-    return landscapes.landscape_figure()
+def _draw_landscape(evidence: Evidence) -> Figure | None:
+    tables = [evidence.tables.get(name) for name in ("profiles", "landscape", "flows")]
+    found = [table for table in tables if table is not None]
+    return landscape_figure(*found) if len(found) == len(tables) else None
 
 
-def _landscape_caption(_: Evidence) -> str:
+def _landscape_caption(evidence: Evidence) -> str:
+    flows = evidence.tables["flows"]
+    starts = " and ".join(
+        f"({one.theta_1:g}, {one.theta_2:g})"
+        for one in flows[flows["t"] == 0].drop_duplicates("start").itertuples()
+    )
     return sentence(
         "Infinite n. Top: the isotropic loss and its gradient along a ray; dashed: the powers of "
         "Lemma 1",
-        f"Bottom: the diagonal model from ({landscapes.EQUAL[0]:g}, {landscapes.EQUAL[1]:g}) and "
-        f"({landscapes.GENERIC[0]:g}, {landscapes.GENERIC[1]:g}), ELU with eta {landscapes.ETA:g}, "
-        f"beta {landscapes.BETA:g}. From the generic start both fall onto an axis, where the loss is "
-        "as flat as at d = 1 along it and curved across it; there the growing step throws ELU out "
-        "(the cross)",
+        f"Bottom: the diagonal model from {starts}, ELU with eta {flows['eta'].iloc[0]:g}, beta "
+        f"{flows['beta'].iloc[0]:g}. From the generic start both fall onto an axis, where the loss is "
+        "as flat as at d = 1 along the axis and curved across it; there the growing step throws ELU "
+        "out (the cross)",
     )
 
 
@@ -266,6 +246,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "EM on a linear scale with the slope of theory for ELU.",
         _draw_passes,
         _passes_caption,
+        rivals=True,
     ),
     FigureMaker(
         "run-time",
@@ -274,6 +255,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "each d, a panel for each of up to three sample sizes, a curve for each algorithm.",
         _draw_run_times,
         _run_times_caption,
+        rivals=True,
     ),
     FigureMaker(
         "local-slopes",
@@ -320,8 +302,8 @@ _ALL: tuple[FigureMaker, ...] = (
     ),
     FigureMaker(
         "costs",
-        "What an iteration costs",
-        "Left: milliseconds an iteration of EM, ELU and both together against the numbers in the "
+        "The cost of an iteration",
+        "Left: milliseconds per iteration of EM, ELU and both together against the numbers in the "
         "data. Right: their ratio to EM's in the same round.",
         _draw_costs,
         _costs_caption,

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.papers.beyond_em import theory
+from elubench.report.errors import root_mean_square
 from elubench.report.style import (
     QUIET,
     fraction,
@@ -165,10 +166,3 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_ylabel("root mean square error")
     power_ticks(axes, "x")
     power_ticks(axes, "y")
-
-
-def root_mean_square(rows: pd.DataFrame, column: str, by: str = "n") -> pd.Series[float]:
-    """Over replicates, at each value of ``by``; what cannot stand on a logarithmic axis is left out."""
-    squares = rows.assign(square=rows[column].astype(float) ** 2)
-    found = squares.groupby(by)["square"].mean() ** 0.5
-    return found[np.isfinite(found) & (found > 0.0)]

@@ -1,0 +1,179 @@
+"""What a paper is: who wrote it, its claims, and which studies, probes and figures they rest on.
+
+A paper is a Python file or a package with a ``PAPER``:
+
+    chapter = Chapter()
+
+    @chapter.claim("radius", "EM reaches n^(-1/4)", "Theorem 2", "theorem", "...", "Agrees: ...")
+    def _(evidence):
+        return Measured((exponent_of(evidence.rows(algorithm="EM"), "location_error", -0.25),), "...")
+
+    PAPER = Paper(name="mine", title="...", authors="...", place="...", chapters=(chapter,),
+                  levels={"quick": Level(studies=("grid",))})
+
+Here ``grid.toml``, beside the file, is a study. Larger papers keep their levels and the verdicts that
+they expect in TOML files: see :func:`levels_in` and :func:`expected_in`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from elubench import checks
+from elubench.verification.evidence import Evidence
+from elubench.verification.measuring import Measured
+from elubench.verification.verdicts import VERDICTS, Basis, Claim
+
+Measure = Callable[[Evidence], Measured]
+
+
+class Chapter:
+    """Claims with the functions that measure them, in the order in which they are written."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Claim, Measure]] = []
+
+    def claim(
+        self, key: str, title: str, place: str, basis: Basis, statement: str, rule: str
+    ) -> Callable[[Measure], Measure]:
+        """Add a claim; the decorated function measures it."""
+
+        def add(measure: Measure) -> Measure:
+            self._entries.append((Claim(key, title, statement, place, basis, rule), measure))
+            return measure
+
+        return add
+
+    def __iter__(self) -> Iterator[tuple[Claim, Measure]]:
+        return iter(self._entries)
+
+
+class Probe(NamedTuple):
+    """A measurement that is not a grid of runs: from a seed and a level's options to a tidy table.
+
+    ``title`` announces it.
+    """
+
+    title: str
+    measure: Callable[..., pd.DataFrame]
+
+
+class Level(NamedTuple):
+    """What a verification runs: studies by name, and options of each probe by the probe's name.
+
+    Where several studies have rows on a question, the first one answers.
+    """
+
+    studies: tuple[str, ...]
+    probes: Mapping[str, Mapping[str, Any]] = {}
+
+
+def _no_tables(_: Evidence) -> Sequence[Any]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose claims can be verified.
+
+    Parameters
+    ----------
+    name : its name on the command line.
+    title, authors, place : what a reference says; ``place`` is where it appeared.
+    chapters : its claims, in the order of the report.
+    levels : by name; the first one is the quickest.
+    short, about : a short title, and sentences on what is claimed, for the report.
+    probes : by name; a level says which of them run.
+    figures : :class:`elubench.report.figures.FigureMaker` by key, in the order of the report.
+    tables : from evidence to :class:`elubench.report.page.Table`, which compare the algorithms.
+    expected : the verdict that each claim is expected to get, by its key.
+    unnamed : whether folders from before papers had names hold this one.
+    source : the file or folder that it was loaded from; set by :func:`load`.
+    """
+
+    name: str
+    title: str
+    authors: str
+    place: str
+    chapters: tuple[Chapter, ...]
+    levels: Mapping[str, Level]
+    short: str = ""
+    about: str = ""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    tables: Callable[[Evidence], Sequence[Any]] = _no_tables
+    expected: Mapping[str, str] = field(default_factory=dict)
+    unnamed: bool = False
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        keys = [claim.key for claim in self.claims]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise ValueError(f"paper {self.name}: two claims have the key {twice[0]!r}")
+        for name, level in self.levels.items():
+            for probe in level.probes:
+                checks.choice(probe, f"probe of the level {name}", tuple(self.probes))
+
+    @property
+    def entries(self) -> list[tuple[Claim, Measure]]:
+        """Every claim with the function that measures it, in the order of the report."""
+        return [entry for chapter in self.chapters for entry in chapter]
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Every claim, in the order of the report."""
+        return [claim for claim, _ in self.entries]
+
+    def level(self, name: str) -> Level:
+        """The level with this name; raise ValueError for an unknown one."""
+        return self.levels[checks.choice(name, "level", tuple(self.levels))]
+
+    def study(self, name: str) -> str | Path:
+        """Where a study is: a TOML file in the paper's folder, or the name of one that ships."""
+        if self.source is not None:
+            folder = self.source if self.source.is_dir() else self.source.parent
+            for path in (folder / f"{name}.toml", folder / "studies" / f"{name}.toml"):
+                if path.is_file():
+                    return path
+        return name
+
+
+def load(path: Path) -> Paper:
+    """The ``PAPER`` of a Python file, or of a folder that is a package."""
+    path = path.resolve()
+    file = path / "__init__.py" if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(f"paper must be a folder with an __init__.py or a Python file, got {path}")
+    name = path.name.removesuffix(".py")
+    if not name.isidentifier():
+        raise ValueError(f"paper must have a name that Python can import, got {path.name}")
+    found = checks.imported(f"{name}:PAPER", "paper", path.parent)
+    other = getattr(sys.modules[name], "__file__", None)
+    if other is None or Path(other).resolve() != file:
+        raise ValueError(f"paper must not have the name of another module, {other}; got {path}")
+    if not isinstance(found, Paper):
+        raise TypeError(f"PAPER in {file} must be a Paper, got {found!r}")
+    return replace(found, source=path)
+
+
+def levels_in(path: Path) -> dict[str, Level]:
+    """Levels from a TOML file with a table for each: ``studies``, and options by probe."""
+    found = tomllib.loads(path.read_text("utf-8"))
+    return {
+        name: Level(tuple(level["studies"]), level.get("probes", {}))
+        for name, level in found.items()
+    }
+
+
+def expected_in(path: Path) -> dict[str, str]:
+    """Expected verdicts from a TOML file, by the claims' keys."""
+    found = tomllib.loads(path.read_text("utf-8"))
+    return {key: checks.choice(value, key, VERDICTS) for key, value in found.items()}
