@@ -13,8 +13,9 @@ from conftest import ROOT
 
 import elubench as eb
 from elubench import cli
-from elubench.cli import console
+from elubench.cli import progress
 from elubench.studies import Progress, specs, tasks
+from elubench.text import duration
 
 SPEC = """
 seed = 5
@@ -171,7 +172,7 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
     assert child.returncode == 130, said
     assert said[0] == ""
     lines = said[1].splitlines()
-    assert lines[-1].startswith("elubench: interrupted; what was finished is kept")
+    assert lines[-1].startswith("elubench: interrupted; finished work is kept")
     assert "Traceback" not in said[1]
     assert not eb.load_results(out)["status"].eq("interrupted").any()
 
@@ -186,10 +187,10 @@ NOW = Progress("x", 10, 0, 100, 0, 0, 0, 0)
 
 class TestProgress:
     def test_on_a_terminal(self, monkeypatch):
-        monkeypatch.setattr(console, "_FRAME_SECONDS", 0.0)
+        monkeypatch.setattr(progress, "_FRAME_SECONDS", 0.0)
         monkeypatch.setenv("COLUMNS", "100")
         stream = Terminal()
-        bar = console.Bar(stream)
+        bar = progress.Bar(stream)
         bar(NOW)
         halfway = replace(
             NOW, tasks_done=5, runs_done=50, reached=40, censored=9, failed=1, seconds_left=125.0
@@ -206,24 +207,24 @@ class TestProgress:
 
     def test_elsewhere_a_line_now_and_then(self, monkeypatch):
         stream = io.StringIO()
-        bar = console.Bar(stream)
+        bar = progress.Bar(stream)
         for done in range(10):
             bar(replace(NOW, tasks_done=done, runs_done=10 * done))
         assert stream.getvalue() == ""
-        monkeypatch.setattr(console, "_QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
         bar(replace(NOW, tasks_done=9, runs_done=90, seconds_left=3.0))
         bar.close()
         assert stream.getvalue() == "elubench:  90%  90/100 runs  0 censored  0 failed  3 s left\n"
 
     def test_resuming_is_said(self):
         stream = io.StringIO()
-        console.Bar(stream)(replace(NOW, tasks_done=3, runs_done=30))
-        assert stream.getvalue() == "elubench: resuming: 30 of 100 runs are there\n"
+        progress.Bar(stream)(replace(NOW, tasks_done=3, runs_done=30))
+        assert stream.getvalue() == "elubench: resuming: 30 of 100 runs are done\n"
 
     def test_narrow_terminal_and_none(self, monkeypatch):
         monkeypatch.setenv("COLUMNS", "20")
         stream = Terminal()
-        console.Bar(stream)(NOW)
+        progress.Bar(stream)(NOW)
         assert "[" not in stream.getvalue()
 
     @pytest.mark.parametrize(
@@ -231,4 +232,4 @@ class TestProgress:
         [(0.2, "0 s"), (59.4, "59 s"), (61, "1 min 01 s"), (7384, "2 h 03 min")],
     )
     def test_duration(self, seconds, said):
-        assert console.duration(seconds) == said
+        assert duration(seconds) == said

@@ -109,7 +109,7 @@ class TestBuild:
             "Makefile",
             "pyproject.toml",
             "requirements.lock",
-            "elubench/cli.py",
+            "elubench/cli/__init__.py",
             "tests/test_packaging.py",
         } <= names
 

@@ -14,7 +14,7 @@ from study_tools import LASTING, assert_same_rows, small
 
 import elubench as eb
 from elubench import studies
-from elubench.cli import console
+from elubench.cli.study import described
 from elubench.papers.beyond_em import theory
 from elubench.studies import specs, tasks
 from elubench.studies.specs import SpecError
@@ -252,7 +252,7 @@ class TestPresets:
 
     @pytest.mark.parametrize("name", specs.presets())
     def test_shown_is_still_the_study(self, name):
-        shown = console.described(name)
+        shown = described(name)
         assert specs.parse(shown).hash == specs.load(name).hash
         assert f"{specs.load(name).runs:,}" in shown
 

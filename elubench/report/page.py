@@ -19,13 +19,13 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from elubench.cli.console import duration
 from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
 from elubench.papers.beyond_em.rival_tables import RivalTable, rival_tables
 from elubench.report import summary
 from elubench.report.style import as_svg
 from elubench.report.summary import console_table
 from elubench.studies.store import write_whole
+from elubench.text import duration
 from elubench.verification.evidence import LEVELS, Evidence
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
