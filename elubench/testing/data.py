@@ -68,12 +68,10 @@ def rows(n: int = ROWS, seed: int = 1, d: int = 2) -> Floats:
 def clusters(model: Model, d: int, seed: int = 0) -> Floats:
     """Two overlapping clusters of scale 1; the centre is 0 for an even model only."""
     rng = np.random.default_rng([d, seed])
-    apart = rng.choice([-1.0, 1.0], (_CLUSTERED, 1)) * np.linspace(2.0, 1.0, d)
-    return (
-        rng.standard_normal((_CLUSTERED, d))
-        + apart
-        + (0.0 if model.even else np.linspace(1.0, 2.0, d))
-    )
+    means = rng.choice([-1.0, 1.0], (_CLUSTERED, 1)) * np.linspace(2.0, 1.0, d)
+    if not model.even:
+        means += np.linspace(1.0, 2.0, d)
+    return means + rng.standard_normal((_CLUSTERED, d))
 
 
 SAMPLES: dict[str, Callable[[], Sample]] = {
