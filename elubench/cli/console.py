@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from elubench.studies import Progress, specs, tasks
-from elubench.studies.specs import Spec
+from elubench.studies import Progress, reading
+from elubench.studies.costs import group_cost
+from elubench.studies.plan import plan
+from elubench.studies.spec import Cell, Spec
 from elubench.studies.store import StoreWarning
 
 _QUIET_SECONDS = 30.0  # between lines where there is no terminal
@@ -22,8 +24,8 @@ _FRAME_SECONDS = 0.2  # between updates of the bar
 
 def described(spec: str | Path) -> str:
     """A study as it is written, followed by what it will take, as comments: still valid TOML."""
-    text, title = specs.source(spec)
-    study = specs.parse(text, title)
+    text, title = reading.source(spec)
+    study = reading.parse(text, title)
     return f"{text.rstrip()}\n\n" + "\n".join(f"# {line}" for line in estimate(study)) + "\n"
 
 
@@ -33,7 +35,7 @@ def estimate(study: Spec) -> list[str]:
     totals = [0, 0, 0.0, 0.0]
     for number, block in enumerate(study.blocks):
         cells = [cell for cell in study.cells() if cell.block == number]
-        costs = [tasks.group_cost(block, cell) for cell in cells]
+        costs = [group_cost(block, cell) for cell in cells]
         samples = len(cells) * block.replicates
         counts = [
             samples * len(block.starts) * len(block.contestants),
@@ -53,7 +55,7 @@ def estimate(study: Spec) -> list[str]:
         for row in rows
     ]
     table[-1] = table[-1].rstrip()
-    count = len(tasks.plan(study).tasks)
+    count = len(plan(study).tasks)
     return [
         *table,
         f"{count} task{'s' if count > 1 else ''}; times are estimates for one core, good to a "
@@ -66,7 +68,7 @@ def _counts(counts: list[Any]) -> list[str]:
     return [f"{runs:,}", f"{samples:,}", f"{passes:.2g}", duration(seconds)]
 
 
-def _memory(samples: str, cells: list[specs.Cell]) -> str:
+def _memory(samples: str, cells: list[Cell]) -> str:
     if samples == "lattice":
         return "lattice"
     size = 8.0 * max(cell.n * cell.d for cell in cells)
