@@ -467,7 +467,10 @@ class TestResuming:
             ({"engine": "threads"}, "engine must be one of local, dask, got 'threads'"),
             ({"workers": 2}, "workers must be None unless engine is 'dask', got 2"),
             ({"engine": "dask", "workers": 0}, "workers must be >= 1, got 0"),
-            ({"engine": "dask", "workers": 1, "scheduler": "x"}, "workers must be None with a scheduler, got 1"),
+            (
+                {"engine": "dask", "workers": 1, "scheduler": "x"},
+                "workers must be None with a scheduler, got 1",
+            ),
         ],
     )
     def test_refused_before_any_work(self, tmp_path, options, said):

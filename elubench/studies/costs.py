@@ -39,7 +39,7 @@ def group_cost(block: Block, cell: Cell) -> Cost:
         seconds = 30e-9 * cell.n * cell.d
     passes = 0.0
     if block.mle:
-        starts, want = mle.starts(model, cell.d), mle.method(model, cell.d).want
+        starts, want = model.n_mle_starts(cell.d), mle.method(model, cell.d).want
         passes += _MLE_PASSES * starts
         seconds += starts * (_RUN_SECONDS + _MLE_PASSES * _pass_seconds(rows, cell.d, want))
     for start in block.starts:
@@ -58,9 +58,8 @@ def group_cost(block: Block, cell: Cell) -> Cost:
 def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
     model = named(cell.model)
     target = radius(model, cell.n, cell.d, constant=block.radius_constant)
-    # on the diagonal model a generic start leads along an axis, where it is as flat as at d = 1
-    d = 1 if cell.model == "diagonal" and start == "generic" else cell.d
-    goal = Goal(model.flatness(d), target, block.start_norm, one.max_iter, block.stop == "end")
+    flatness = model.flatness(cell.d, generic=start == "generic")
+    goal = Goal(flatness, target, block.start_norm, one.max_iter, block.stop == "end")
     return one.algorithm.resolve(model).expected_passes(goal)
 
 

@@ -139,7 +139,7 @@ def start_at(
     """A start of the given norm in units of the sample's spread.
 
     ``equal`` has equal coordinates; at norm 0.9 it is the model's default start. ``generic`` has a
-    random direction, and for general locations a half sum that is off the centre, too.
+    random direction and, where the model has a half sum, one that is off the centre.
     """
     d = sample.d
     direction, aside = np.full(d, 1.0 / math.sqrt(d)), np.zeros(d)
@@ -149,15 +149,9 @@ def start_at(
         draws = np.random.Generator(np.random.PCG64DXSM(own)).standard_normal((2, d))
         direction, aside = draws / np.linalg.norm(draws, axis=1)[:, None]
         aside = 0.5 * aside
-    m1, m2 = sample.moments()[1:]
-    if model.name == "general":
-        spread = math.sqrt(float(np.mean(m2 - m1**2)))
-        half_sum = m1 + spread * norm * aside
-        delta = spread * norm * direction
-        return np.concatenate([half_sum - delta, half_sum + delta])
-    spreads = np.sqrt(m2) if model.name == "diagonal" else math.sqrt(float(np.mean(m2)))
-    start: Floats = norm * spreads * direction
-    return start
+    moments = sample.moments()
+    unit = norm * model.spread(moments)
+    return model.placed(moments, unit * direction, unit * aside)
 
 
 def _one(
