@@ -1,4 +1,8 @@
-"""Checks of what users hand over. Every message names the argument; wording follows scikit-learn."""
+"""Checks of arguments: each returns the value in the form that the package works with.
+
+Messages read "name must be ..., got ..."; a wrong type is a TypeError, a wrong value a ValueError.
+Messages about tables contain the phrases that scikit-learn's own checks of an estimator look for.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
-    """An int between bounds; whole floats such as 1e6 count as ints."""
+    """An int within the bounds; whole floats such as 1e6 count as ints."""
     whole = isinstance(value, numbers.Integral) or (
         isinstance(value, numbers.Real) and math.isfinite(value) and int(float(value)) == value
     )
@@ -37,7 +41,7 @@ def real(
     below: float = math.inf,
     closed: str = "",
 ) -> float:
-    """A finite float in an interval, open unless ``closed`` holds "above" or "below"."""
+    """A finite float in the interval, open unless ``closed`` contains "above" or "below"."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     given = float(value)
@@ -55,14 +59,30 @@ def real(
 
 
 def choice(value: Any, name: str, known: Sequence[str]) -> str:
-    """One of a few words."""
+    """The word given, one of those known."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
     return value
 
 
+def text(value: Any, name: str, least: int = 0) -> str:
+    """A string of at least so many characters."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text, got {value!r}")
+    if len(value) < least:
+        raise ValueError(f"{name} must not be empty, got {value!r}")
+    return value
+
+
+def truth(value: Any, name: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, got {value!r}")
+    return value
+
+
 def imported(reference: str, name: str, folder: Path | None = None) -> Any:
-    """What "module:attribute" stands for; the module is imported from ``folder`` or from the path."""
+    """The object that "module:attribute" refers to; ``folder`` is searched before Python's path."""
     module, _, attribute = reference.partition(":")
     if not all(part.isidentifier() for part in [*module.split("."), attribute]):
         raise ValueError(f"{name} must be 'module:Class', got {reference!r}")
@@ -76,17 +96,17 @@ def imported(reference: str, name: str, folder: Path | None = None) -> Any:
             raise
         places = f"in {folder} or " if folder is not None else ""
         raise ValueError(
-            f"{name} is {reference!r}, but there is no module {module!r} {places}on Python's path"
+            f"{name} must name a module {places}on Python's path, got {reference!r}"
         ) from None
     finally:
         sys.path[:] = before
     if not hasattr(found, attribute):
-        raise ValueError(f"{name} is {reference!r}, but {module} has no {attribute!r}")
+        raise ValueError(f"{name} must name what {module} defines, got {reference!r}")
     return getattr(found, attribute)
 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:
-    """A finite float64 vector of the given length; a new, contiguous array."""
+    """A new, contiguous float64 array of the given length, all finite."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -94,76 +114,97 @@ def vector(value: ArrayLike, name: str, length: int) -> Floats:
     if array.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} contains NaN or infinity")
+        raise ValueError(f"{name} must be finite, got {array}")
     return array
 
 
+def coordinates(value: ArrayLike, name: str, d: int) -> Floats:
+    """A new float64 array (d,): the numbers given, or one number repeated."""
+    given = np.asarray(value)
+    return vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)
+
+
+def frame(value: Any, name: str, *columns: str) -> Any:
+    """The DataFrame given, which has rows and these columns."""
+    if not (hasattr(value, "columns") and hasattr(value, "iloc")):
+        raise TypeError(f"{name} must be a pandas DataFrame, got {type(value).__name__}")
+    missing = [column for column in columns if column not in value]
+    if missing:
+        raise ValueError(
+            f"{name} must have the column {', '.join(map(repr, missing))}, "
+            f"got {', '.join(map(str, value.columns)) or 'none'}"
+        )
+    if value.empty:
+        raise ValueError(f"{name} must have rows, got none")
+    return value
+
+
 def table(X: Any, name: str = "X") -> Any:
-    """Something two-dimensional and numeric whose row slices NumPy can convert; nothing is copied."""
+    """Two-dimensional numeric data whose row slices NumPy can convert; nothing is copied."""
     if hasattr(X, "tocsr"):
-        raise TypeError(f"{name}: sparse data was passed, but dense data is required")
+        raise TypeError(f"{name} must be dense, got sparse data")
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):  # a pandas frame or series
-        kinds = {getattr(t, "kind", "O") for t in np.atleast_1d(np.asarray(X.dtypes, dtype=object))}
+        found = np.atleast_1d(np.asarray(X.dtypes, dtype=object)).tolist()
     else:
         X = _array(X, name)
-        kinds = {X.dtype.kind}
-    if "c" in kinds:
-        raise ValueError(f"Complex data not supported: {name}")
-    if not kinds <= set("fiub"):
-        raise ValueError(
-            f"{name} must hold numbers; dtype='numeric' is not compatible with arrays of "
-            "bytes/strings, dates or objects"
-        )
+        found = [X.dtype]
+    _check_kinds(found, name)
     shape = X.shape
     if len(shape) != 2:
-        hint = " Reshape your data using array.reshape(-1, 1) if it has a single feature."
+        hint = ". Reshape your data using array.reshape(-1, 1) if it has a single feature"
         raise ValueError(
-            f"Expected 2D array for {name}, got {len(shape)}D array instead (shape={shape})."
+            f"{name} must be a 2D array, got a {len(shape)}D array of shape {shape}"
             + (hint if len(shape) < 2 else "")
         )
     if shape[1] < 1:
         raise ValueError(
-            f"Found array {name} with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            f"{name} must have columns, got 0 feature(s) (shape={shape}) "
+            "while a minimum of 1 is required."
         )
     if shape[0] < 2:
         raise ValueError(
-            f"Found array {name} with {shape[0]} sample(s) (shape={shape}) "
+            f"{name} must have rows, got {shape[0]} sample(s) (shape={shape}) "
             "while a minimum of 2 is required."
         )
     return X
 
 
 def weights(values: Any, n: int, name: str = "weights") -> Floats | None:
-    """Non-negative finite weights of the rows, or None where none were given."""
+    """Weights (n,) of the rows as float64, finite and not negative; None if None was given."""
     if values is None:
         return None
     given = _array(values, name)
-    if given.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name}")
-    if given.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must be an array of numbers, got dtype {given.dtype}")
+    _check_kinds([given.dtype], name)
     if given.shape != (n,):
-        raise ValueError(f"{name}.shape == {given.shape}, expected {(n,)}")
-    with np.errstate(over="ignore"):  # of a wider float; the result is refused below
+        raise ValueError(f"{name} must have shape ({n},), got {given.shape}")
+    with np.errstate(over="ignore"):  # a wider float may become infinite here
         array: Floats = given.astype(np.float64, copy=False)
         total = array.sum()
-    if np.isnan(array).any():
-        raise ValueError(f"Input {name} contains NaN.")
-    if np.isinf(array).any():
-        raise ValueError(f"Input {name} contains infinity.")
+    if not np.isfinite(array).all():
+        found = "NaN" if np.isnan(array).any() else "infinity"
+        raise ValueError(f"{name} must be finite, got {found}")
     if (array < 0).any():
-        raise ValueError(f"Negative values in data passed to {name}")
+        raise ValueError(f"{name} must be >= 0, got {array.min():g}")
     if not np.isfinite(total):
-        raise ValueError(f"Input {name} contains values too large: their sum overflows.")
-    if not np.count_nonzero(array) >= 2:
+        raise ValueError(f"{name} must have a finite sum, got {total:g}")
+    if np.count_nonzero(array) < 2:
         raise ValueError(
             f"{name} must leave at least 2 rows, got {np.count_nonzero(array)} that are not zero"
         )
     return array
 
 
+def _check_kinds(dtypes: Sequence[Any], name: str) -> None:
+    kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
+    if "c" in kinds:
+        raise ValueError(f"{name} must be real, got complex numbers. Complex data not supported")
+    if not kinds <= set("fiub"):
+        shown = ", ".join(dict.fromkeys(str(dtype) for dtype in dtypes))
+        raise ValueError(f"{name} must be an array of numbers, got dtype {shown}")
+
+
 def _array(values: Any, name: str) -> Any:
     try:
         return values if isinstance(values, np.ndarray) else np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} must be a regular array: its rows differ in length") from None
+        raise ValueError(f"{name} must be a regular array, got rows of different lengths") from None

@@ -14,7 +14,7 @@ from conftest import ROOT
 import elubench as eb
 from elubench import cli
 from elubench.cli import progress
-from elubench.studies import Progress, specs, tasks
+from elubench.studies import Progress, performing, plan, reading
 from elubench.text import duration
 
 SPEC = """
@@ -42,7 +42,7 @@ class TestShow:
     def test_preset(self, capsys):
         assert cli.main(["study", "show", "smoke"]) == 0
         shown = capsys.readouterr().out
-        assert specs.parse(shown).hash == specs.load("smoke").hash
+        assert reading.parse(shown).hash == reading.load("smoke").hash
         assert "# all" in shown
         assert "passes" in shown
 
@@ -56,7 +56,7 @@ class TestShow:
         for arguments in (["show", str(path)], ["run", str(path), "--out", str(tmp_path / "x")]):
             assert cli.main(["study", *arguments]) == 2
             said = capsys.readouterr().err
-            assert said.startswith(f"elubench: error: {path}, line 5: block[1].d must be at most 4")
+            assert said.startswith(f"elubench: error: {path}: block[1].d must be between 1 and 4")
             assert said.count("\n") == 1
         assert not (tmp_path / "x").exists()
 
@@ -77,7 +77,7 @@ class TestRun:
         assert capsys.readouterr().out == first.out
 
     def test_status_of_half_a_study(self, spec, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
         out = tmp_path / "out"
         eb.run_study(spec, out)
         for path in sorted((out / "shards").iterdir())[:4]:
@@ -90,7 +90,7 @@ class TestRun:
             raise RuntimeError("no luck")
 
         out = str(tmp_path / "out")
-        monkeypatch.setattr(tasks, "_one", fail)
+        monkeypatch.setattr(performing, "_one", fail)
         assert cli.main(["study", "run", spec, "--out", out]) == 1
         assert "  failed               12\n" in capsys.readouterr().out
         monkeypatch.undo()
@@ -111,7 +111,10 @@ class TestRun:
             (["status", "nowhere"], "nowhere is not the folder of a study"),
             (["run", "smoke"], "--out"),
             (["run", "smoke", "--out", "x", "--engine", "slurm"], "slurm"),
-            (["run", "smoke", "--out", "x", "--workers", "2"], "for the engine 'dask'"),
+            (
+                ["run", "smoke", "--out", "x", "--workers", "2"],
+                "must be None unless engine is 'dask'",
+            ),
             ([], "ACTION"),
         ],
     )

@@ -19,7 +19,7 @@ from elubench.papers.beyond_em import rival_tables as tables
 from elubench.papers.beyond_em.figures import panels as paper_panels
 from elubench.papers.beyond_em.figures.makers import FIGURES, FigureMaker
 from elubench.report import captions, errors, page, race, style, summary
-from elubench.studies import tasks
+from elubench.studies import rows as columns
 from elubench.verification.evidence import Evidence
 from elubench.verification.verdicts import Claim, Finding, Measurement, verdict_of
 
@@ -86,7 +86,7 @@ def rows(block, model="isotropic", d=1, n=(10**4, 10**5, 10**6, 10**7), replicat
         "study": "quick",
     }
     frame = pd.DataFrame(made).assign(**{**common, **given})
-    return frame.reindex(columns=[*tasks.SCHEMA.names, "study"])
+    return frame.reindex(columns=[*columns.SCHEMA.names, "study"])
 
 
 def to_the_end(block, **given):
@@ -103,7 +103,7 @@ def paths(block, model, d):
     frame = pd.concat(made, ignore_index=True).assign(
         block=block, model=model, d=d, n=1000, replicate=0, study="quick"
     )
-    return frame.reindex(columns=[*tasks.TRACE_SCHEMA.names, "study"])
+    return frame.reindex(columns=[*columns.TRACE_SCHEMA.names, "study"])
 
 
 def costs():

@@ -237,6 +237,8 @@ class NewtonAnderson(Algorithm):
     look = Look("#000000", "P", "-", 1.6, place=3)
     typical_passes = 20.0
     want = LOG_COSH | CURVATURE
+    #: Coordinates up to which second-order passes pay.
+    up_to = 32
 
     def __post_init__(self) -> None:
         checks.real(self.precision, "precision", above=0.0)

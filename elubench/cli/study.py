@@ -13,7 +13,7 @@ from elubench.text import duration
 
 if TYPE_CHECKING:
     from elubench.studies import Progress
-    from elubench.studies.specs import Cell, Spec
+    from elubench.studies.spec import Cell, Spec
 
 SUMMARY = "show, run or resume a grid of runs"
 
@@ -85,22 +85,23 @@ def summary(progress: Progress) -> str:
 
 def described(spec: str | Path) -> str:
     """A study as it is written, followed by its cost, as comments: still valid TOML."""
-    from elubench.studies import specs
+    from elubench.studies import reading
 
-    text, title = specs.source(spec)
-    study = specs.parse(text, title)
+    text, title = reading.source(spec)
+    study = reading.parse(text, title)
     return f"{text.rstrip()}\n\n" + "\n".join(f"# {line}" for line in estimate(study)) + "\n"
 
 
 def estimate(study: Spec) -> list[str]:
     """Runs, samples, passes and time of every block and of the whole, roughly, on one core."""
-    from elubench.studies import tasks
+    from elubench.studies.costs import group_cost
+    from elubench.studies.plan import plan
 
     rows: list[tuple[str, ...]] = [("block", "runs", "samples", "passes", "time", "largest sample")]
     totals = [0, 0, 0.0, 0.0]
     for number, block in enumerate(study.blocks):
         cells = [cell for cell in study.cells() if cell.block == number]
-        costs = [tasks.group_cost(block, cell) for cell in cells]
+        costs = [group_cost(block, cell) for cell in cells]
         samples = len(cells) * block.replicates
         counts = [
             samples * len(block.starts) * len(block.contestants),
@@ -120,7 +121,7 @@ def estimate(study: Spec) -> list[str]:
         for row in rows
     ]
     table[-1] = table[-1].rstrip()
-    count = len(tasks.plan(study).tasks)
+    count = len(plan(study).tasks)
     return [
         *table,
         f"{count} task{'s' if count > 1 else ''}; times are estimates for one core, good to a "

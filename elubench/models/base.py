@@ -66,10 +66,16 @@ class Answers(NamedTuple):
 
 
 class Model(ABC):
-    """A two-component Gaussian mixture with equal weights."""
+    """A two-component Gaussian mixture with equal weights.
+
+    Parameters are theta_1 followed by theta_2, 2d numbers. Models with the locations -theta and theta
+    derive from :class:`~elubench.models.symmetric.SymmetricModel`.
+    """
 
     #: A word for tables and files.
     name: ClassVar[str]
+    #: The density, for summaries.
+    formula: ClassVar[str] = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.
     even: ClassVar[bool]
     #: What an algorithm may ask of a model beyond the basics, such as "half sum".
@@ -81,32 +87,104 @@ class Model(ABC):
     natural: ClassVar[Natural | None] = None
 
     @abstractmethod
-    def n_params(self, d: int) -> int:
-        """Number of location parameters."""
-
-    @abstractmethod
     def n_scales(self, d: int) -> int:
         """Number of scale parameters."""
-
-    def flatness(self, d: int) -> Flatness:
-        """How flat the loss is when the data are from one Gaussian; sets the statistical radius."""
-        return location_scale(d)
 
     @abstractmethod
     def default_start(self, sample: Sample) -> Floats:
         """A start well away from the one-Gaussian fit, inside the region of positive scale."""
 
     @abstractmethod
-    def truth(self, location: ArrayLike, d: int) -> Floats:
-        """The parameters of data from one Gaussian with this location (a number or d numbers)."""
-
-    @abstractmethod
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         """Loss of the one Gaussian with the moments ``fitted``, on a sample with ``evaluated``."""
 
-    @abstractmethod
+    def n_params(self, d: int) -> int:
+        """Number of location parameters."""
+        return 2 * d
+
+    def flatness(self, d: int, generic: bool = False) -> Flatness:
+        """How flat the loss is when the data are from one Gaussian; sets the statistical radius.
+
+        With ``generic``, along the path from a start in a random direction.
+        """
+        return location_scale(d)
+
+    # Locations and labels.
+
+    def truth(self, location: ArrayLike, d: int) -> Floats:
+        """The parameters of data from one Gaussian with this location (a number or d numbers)."""
+        one = checks.coordinates(location, "location", d)
+        return np.concatenate([one, one])
+
+    def placed(self, moments: Moments, step: Floats, aside: Floats | None = None) -> Floats:
+        """Parameters with the half difference ``step`` (d,) about the centre.
+
+        ``aside`` (d,) moves the half sum off the centre, where the model has a half sum.
+        """
+        middle = self.centre(moments)
+        if aside is not None:
+            middle = middle + aside
+        return np.concatenate([middle - step, middle + step])
+
+    def swapped(self, params: Floats) -> Floats:
+        """The same mixture with the labels of its components exchanged."""
+        return np.roll(params, params.size // 2)
+
+    def ordered(self, params: Floats) -> Floats:
+        """Locations (2, d), ordered by the coordinate in which they differ most; -0 becomes 0."""
+        first, second = params.reshape(2, -1)
+        at = int(np.argmax(np.abs(second - first)))
+        kept = params if first[at] <= second[at] else self.swapped(params)
+        return kept.reshape(2, -1) + 0.0
+
     def is_stationary_start(self, params: Floats) -> bool:
         """Whether the two components coincide: EM and gradient steps cannot leave such a point."""
+        return bool((params == self.swapped(params)).all())
+
+    # The one-Gaussian fit.
+
+    def centre(self, moments: Moments) -> Floats:
+        """Location (d,) of the one Gaussian: the middle of the starts."""
+        return moments.m1
+
+    def variance(self, moments: Moments) -> Floats:
+        """Variance (d,) of each coordinate under the one Gaussian."""
+        return np.full(moments.m1.size, np.mean(moments.m2 - self.centre(moments) ** 2))
+
+    def spread(self, moments: Moments) -> Floats:
+        """Standard deviation (d,) of each coordinate under the one Gaussian: the unit of starts."""
+        spread: Floats = np.sqrt(self.variance(moments))
+        return spread
+
+    # Starts.
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        """Half differences that the data suggest, and the passes made; by default none."""
+        return [], 0
+
+    def candidates(self, sample: Sample) -> tuple[Floats, int]:
+        """Points (k, p) from which the best one is the start of a fit, and the passes made."""
+        moments = sample.moments()
+        steps, passes = self.steps(sample)
+        points = [self.placed(moments, step) for step in steps if step.any()]
+        return np.stack(points or [self.default_start(sample)]), passes
+
+    def random_start(self, sample: Sample, rng: np.random.Generator) -> Floats:
+        """A random direction in the units of the one-Gaussian fit, cut until the scale is positive."""
+        moments = sample.moments()
+        direction = rng.standard_normal(sample.d)
+        step = self.spread(moments) * direction / np.linalg.norm(direction) * rng.uniform(0.3, 1.2)
+        while not (self.scale(sample, self.placed(moments, step)) > 0).all():
+            step *= 0.7
+        return self.placed(moments, step)
+
+    def mle_starts(self, sample: Sample) -> list[Floats]:
+        """Starts from which the sample's maximum-likelihood fit is found."""
+        return [self.default_start(sample)]
+
+    def n_mle_starts(self, d: int) -> int:
+        """Number of :meth:`mle_starts`."""
+        return 1
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -220,9 +298,7 @@ class Model(ABC):
 
     def check_sample(self, sample: Sample) -> None:
         """Refuse a sample to which even one Gaussian of this model cannot be fitted."""
-        centre = (
-            self.truth(0.0, sample.d) if self.even else self.truth(sample.moments().m1, sample.d)
-        )
+        centre = self.truth(self.centre(sample.moments()), sample.d)
         if not (self.scale(sample, centre) > 0).all():
             raise ValueError(f"X does not vary: the {self.name} model has no positive scale for it")
 

@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels import kernel, signatures
+from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
 from elubench.models.base import Algebra, Natural
-from elubench.models.isotropic import SymmetricModel, symmetric_error
+from elubench.models.flatness import Flatness, location_scale
+from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
+
+_TRIED_AXES = 32  # coordinates up to which a fit tries every axis as a start
+_MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
 @kernel("exact", signatures.SCALE)
@@ -41,7 +46,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
     for j in range(theta.size):
         square = theta[j] * theta[j]
         s = m2[j] - square
-        em[j] = sums[1 + j]
+        em[j] = sums[layout.T1 + j]
         gradient[j] = (m2[j] + square) / (s * s) * (theta[j] - em[j])
 
 
@@ -70,7 +75,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
         square = theta[j] * theta[j]
         s = m2[j] - square
         g[j] = (m2[j] + square) / (s * s)
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
             value = -g[i] * g[j] * sums[at]
@@ -78,7 +83,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
                 square = theta[i] * theta[i]
                 s = m2[i] - square
                 slope = 2.0 * theta[i] / (s * s) + 4.0 * theta[i] * (m2[i] + square) / (s * s * s)
-                value += g[i] + (theta[i] - sums[1 + i]) * slope
+                value += g[i] + (theta[i] - sums[layout.T1 + i]) * slope
             out[i, j] = value
             out[j, i] = value
             at += 1
@@ -122,8 +127,8 @@ def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
 @kernel("exact", signatures.RESPOND)
 def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     for j in range(phi.size):
-        gradient[j] = _share(phi[j]) * phi[j] - sums[1 + j] / math.sqrt(m2[j])
-    _from_locations(sums[1 : 1 + phi.size], m1, m2, em)
+        gradient[j] = _share(phi[j]) * phi[j] - sums[layout.T1 + j] / math.sqrt(m2[j])
+    _from_locations(sums[layout.T1 : layout.T1 + phi.size], m1, m2, em)
 
 
 @kernel("exact", signatures.GAP)
@@ -139,7 +144,7 @@ def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) 
 @kernel("exact", signatures.HESSIAN)
 def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """diag(r^2 / (1 + r^2 phi^2)) - C2, in units of sqrt(m2)."""
-    at = 3 + 2 * phi.size
+    at = layout.c2_at(phi.size)
     for i in range(phi.size):
         for j in range(i + 1):
             value = -sums[at] / math.sqrt(m2[i] * m2[j])
@@ -162,6 +167,7 @@ class Diagonal(SymmetricModel):
     """Algorithm 2's model: locations -theta and theta, covariance diag(s_1, ..., s_d)."""
 
     name = "diagonal"
+    formula = "(1/2) N(-theta, diag(s)) + (1/2) N(theta, diag(s))"
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
         Algebra(
@@ -179,9 +185,39 @@ class Diagonal(SymmetricModel):
     def n_scales(self, d: int) -> int:
         return d
 
+    def flatness(self, d: int, generic: bool = False) -> Flatness:
+        """A generic start leads along an axis, where the loss is as flat as at d = 1."""
+        return location_scale(1 if generic else d)
+
+    def variance(self, moments: Moments) -> Floats:
+        return moments.m2
+
     def default_start(self, sample: Sample) -> Floats:
         """0.9 / sqrt(d) of every coordinate's spread."""
         return 0.9 * np.sqrt(sample.moments().m2 / sample.d)
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        """Besides the usual ones, each axis: components that differ in one coordinate only leave no
+        correlation.
+        """
+        moments = sample.moments()
+        spread = self.spread(moments)
+        steps, passes = directions.steps(sample, self.centre(moments), spread)
+        if 1 < sample.d <= _TRIED_AXES:
+            steps += list(np.diag(0.7 * spread))
+        return steps, passes
+
+    def mle_starts(self, sample: Sample) -> list[Floats]:
+        """The loss has a local minimum near every axis, so the first axes are starts as well."""
+        starts = [self.default_start(sample)]
+        for j in range(self.n_mle_starts(sample.d) - 1):
+            axis = 0.05 * starts[0]
+            axis[j] = 0.7 * math.sqrt(float(sample.moments().m2[j]))
+            starts.append(axis)
+        return starts
+
+    def n_mle_starts(self, d: int) -> int:
+        return 1 + min(d, _MLE_AXES) if d > 1 else 1
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         terms = np.log(2.0 * math.pi * fitted.m2) + evaluated.m2 / fitted.m2

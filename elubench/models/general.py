@@ -13,11 +13,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import kernel, signatures
+from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
 from elubench.models.base import Algebra, Model, Natural
 from elubench.samples.base import Moments, Sample
 
@@ -74,22 +73,22 @@ def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -
     """
     d = m1.size
     _, _, s = _parts(params, m1, m2)
-    t0 = sums[0]
+    t0 = sums[layout.T0]
     w = 0.0
     for j in range(d):
         delta = 0.5 * (params[d + j] - params[j])
         m = 0.5 * (params[j] + params[d + j])
-        w += (sums[1 + j] - t0 * m - delta) * delta
+        w += (sums[layout.T1 + j] - t0 * m - delta) * delta
     w *= 2.0 / (d * s * s)
     for j in range(d):
         delta = 0.5 * (params[d + j] - params[j])
         m = 0.5 * (params[j] + params[d + j])
         by_m = (m - m1[j] + t0 * delta) / s + w * (m - m1[j])
-        by_delta = (delta - (sums[1 + j] - t0 * m)) / s - w * delta
+        by_delta = (delta - (sums[layout.T1 + j] - t0 * m)) / s - w * delta
         gradient[j] = 0.5 * (by_m - by_delta)
         gradient[d + j] = 0.5 * (by_m + by_delta)
-        em[j] = (m1[j] - sums[1 + j]) / (1.0 - t0)
-        em[d + j] = (m1[j] + sums[1 + j]) / (1.0 + t0)
+        em[j] = (m1[j] - sums[layout.T1 + j]) / (1.0 - t0)
+        em[d + j] = (m1[j] + sums[layout.T1 + j]) / (1.0 + t0)
 
 
 @kernel("exact")
@@ -135,18 +134,18 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
         m[j] = 0.5 * (params[j] + params[d + j])
         delta[j] = 0.5 * (params[d + j] - params[j])
         e[j] = m[j] - m1[j]
-    t0, k0 = sums[0], sums[2 + d]
+    t0, k0, c1 = sums[layout.T0], sums[layout.c0_at(d)], layout.c1_at(d)
     tau, k1 = np.empty(d), np.empty(d)
     inner = 0.0
     for j in range(d):
-        tau[j] = sums[1 + j] - t0 * m[j]
-        k1[j] = sums[3 + d + j] - k0 * m[j]
+        tau[j] = sums[layout.T1 + j] - t0 * m[j]
+        k1[j] = sums[c1 + j] - k0 * m[j]
         inner += tau[j] * delta[j]
     k2 = np.empty((d, d))
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
-            ci, cj = sums[3 + d + i], sums[3 + d + j]
+            ci, cj = sums[c1 + i], sums[c1 + j]
             k2[i, j] = sums[at] - ci * m[j] - m[i] * cj + k0 * m[i] * m[j]
             k2[j, i] = k2[i, j]
             at += 1
@@ -265,14 +264,14 @@ def _natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
     r, _ = _shares(point)
-    t0 = sums[0]
+    t0 = sums[layout.T0]
     step = np.empty(2 * d)
     for j in range(d):
-        tau = (sums[1 + j] - t0 * (m1[j] + root * point[j])) / root
+        tau = (sums[layout.T1 + j] - t0 * (m1[j] + root * point[j])) / root
         gradient[j] = point[j] / r + t0 * point[d + j]
         gradient[d + j] = r * point[d + j] - tau
-        step[j] = (m1[j] - sums[1 + j]) / (1.0 - t0)
-        step[d + j] = (m1[j] + sums[1 + j]) / (1.0 + t0)
+        step[j] = (m1[j] - sums[layout.T1 + j]) / (1.0 - t0)
+        step[d + j] = (m1[j] + sums[layout.T1 + j]) / (1.0 + t0)
     _from_locations(step, m1, m2, em)
 
 
@@ -297,17 +296,17 @@ def _natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     v0 = _spread(m1, m2)
     root = math.sqrt(v0)
     r, c = _shares(point)
-    t0, k0 = sums[0], sums[2 + d]
+    t0, k0, c1 = sums[layout.T0], sums[layout.c0_at(d)], layout.c1_at(d)
     k1 = np.empty(d)
     for j in range(d):
-        k1[j] = (sums[3 + d + j] - k0 * (m1[j] + root * point[j])) / root
-    at = 3 + 2 * d
+        k1[j] = (sums[c1 + j] - k0 * (m1[j] + root * point[j])) / root
+    at = layout.c2_at(d)
     for i in range(d):
         mi = m1[i] + root * point[i]
         for j in range(i + 1):
             mj = m1[j] + root * point[j]
             e_pair, p_pair = point[i] * point[j], point[d + i] * point[d + j]
-            about = sums[at] - sums[3 + d + i] * mj - mi * sums[3 + d + j] + k0 * mi * mj
+            about = sums[at] - sums[c1 + i] * mj - mi * sums[c1 + j] + k0 * mi * mj
             ee = -2.0 * c / (d * r * r) * e_pair - k0 * p_pair
             pp = -2.0 * c * r * r / d * p_pair - about / v0
             if i == j:
@@ -338,6 +337,7 @@ class General(Model):
     """Algorithm 3's model: free locations theta_1 and theta_2, covariance s I."""
 
     name = "general"
+    formula = "(1/2) N(theta_1, s I) + (1/2) N(theta_2, s I)"
     even = False
     features = frozenset({"half sum"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
@@ -354,20 +354,8 @@ class General(Model):
         _to_locations,
     )
 
-    def n_params(self, d: int) -> int:
-        return 2 * d
-
     def n_scales(self, d: int) -> int:
         return 1
-
-    def truth(self, location: ArrayLike, d: int) -> Floats:
-        given = np.asarray(location)
-        one = checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
-        return np.concatenate([one, one])
-
-    def is_stationary_start(self, params: Floats) -> bool:
-        d = params.size // 2
-        return bool((params[:d] == params[d:]).all())
 
     def default_start(self, sample: Sample) -> Floats:
         """The sample's centre, minus and plus 0.9 / sqrt(d) of its spread in every coordinate."""
@@ -375,6 +363,9 @@ class General(Model):
         spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
         offset = 0.9 * spread / math.sqrt(sample.d)
         return np.concatenate([moments.m1 - offset, moments.m1 + offset])
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        return directions.steps(sample, self.centre(sample.moments()))
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         d = fitted.m1.size

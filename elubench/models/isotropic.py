@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import kernel, signatures
-from elubench.models.base import Algebra, Model, Natural
+from elubench.kernels import kernel, layout, signatures
+from elubench.models import directions
+from elubench.models.base import Algebra, Natural
+from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
 
 
@@ -60,7 +60,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
     s = _mean(m2) - _square(theta) / d
     inner = 0.0
     for j in range(d):
-        em[j] = sums[1 + j]
+        em[j] = sums[layout.T1 + j]
         inner += theta[j] * (theta[j] - em[j])
     for j in range(d):
         gradient[j] = (theta[j] - em[j]) / s + 2.0 / d * inner / (s * s) * theta[j]
@@ -101,9 +101,9 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     second = 1.0 / (2.0 * d * s * s) + (d * a + rho) / (d * d * s * s * s)
     inner = 0.0
     for j in range(d):
-        inner += theta[j] * sums[1 + j]
+        inner += theta[j] * sums[layout.T1 + j]
     c_theta = np.zeros(d)  # C2 theta
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
             c_theta[i] += sums[at] * theta[j]
@@ -113,7 +113,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     c_square = 0.0
     for j in range(d):
         c_square += theta[j] * c_theta[j]
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
             pair = theta[i] * theta[j]
@@ -122,23 +122,13 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             value -= (
                 h / s * (theta[i] * c_theta[j] + c_theta[i] * theta[j]) + h * h * c_square * pair
             )
-            value -= h * (sums[1 + i] * theta[j] + sums[1 + j] * theta[i])
+            value -= h * (sums[layout.T1 + i] * theta[j] + sums[layout.T1 + j] * theta[i])
             value -= 8.0 * inner / (d * d * s * s * s) * pair
             if i == j:
                 value += 2.0 * first - h * inner
             out[i, j] = value
             out[j, i] = value
             at += 1
-
-
-@kernel("exact", signatures.ERROR)
-def symmetric_error(theta: Any, m1: Any, m2: Any, truth: Any) -> float:
-    """min(|theta - truth|, |theta + truth|): theta and -theta are the same mixture."""
-    minus, plus = 0.0, 0.0
-    for j in range(theta.size):
-        minus += (theta[j] - truth[j]) ** 2
-        plus += (theta[j] + truth[j]) ** 2
-    return math.sqrt(min(minus, plus))
 
 
 # Natural coordinates: phi = u sqrt(a). With q = |phi|^2 / d the scale is s = a r, where r solves
@@ -187,8 +177,8 @@ def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: A
     root = math.sqrt(_mean(m2))
     r = _share(phi)
     for j in range(phi.size):
-        gradient[j] = r * phi[j] - sums[1 + j] / root
-    _from_locations(sums[1 : 1 + phi.size], m1, m2, em)
+        gradient[j] = r * phi[j] - sums[layout.T1 + j] / root
+    _from_locations(sums[layout.T1 : layout.T1 + phi.size], m1, m2, em)
 
 
 @kernel("exact", signatures.GAP)
@@ -206,7 +196,7 @@ def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     a = _mean(m2)
     r = _share(phi)
     bend = 2.0 * r * r / (d * (1.0 + 2.0 * r * _square(phi) / d))
-    at = 3 + 2 * d
+    at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
             value = -bend * phi[i] * phi[j] - sums[at] / a
@@ -224,26 +214,11 @@ def _natural_error(phi: Any, m1: Any, m2: Any, truth: Any) -> float:
     return symmetric_error(theta, m1, m2, truth)
 
 
-class SymmetricModel(Model):
-    """What models with locations -theta and theta have in common."""
-
-    even = True
-
-    def n_params(self, d: int) -> int:
-        return d
-
-    def truth(self, location: ArrayLike, d: int) -> Floats:
-        given = np.asarray(location)
-        return checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, "location", d)
-
-    def is_stationary_start(self, params: Floats) -> bool:
-        return not params.any()
-
-
 class Isotropic(SymmetricModel):
     """Algorithm 1's model: locations -theta and theta, covariance s I."""
 
     name = "isotropic"
+    formula = "(1/2) N(-theta, s I) + (1/2) N(theta, s I)"
     elu_defaults = (0.01, 0.8)
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
@@ -266,6 +241,9 @@ class Isotropic(SymmetricModel):
         """Equal coordinates, norm 0.9 sqrt(a)."""
         a = float(np.mean(sample.moments().m2))
         return np.full(sample.d, 0.9 * math.sqrt(a / sample.d))
+
+    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
+        return directions.steps(sample, self.centre(sample.moments()))
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         a, d = float(np.mean(fitted.m2)), fitted.m2.size

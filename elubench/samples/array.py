@@ -35,12 +35,12 @@ class ArraySample(PackedSample):
         step = max(1, _CHUNK_NUMBERS // d)
         for start in range(0, n, step):
             ready(tiles.pack)(_chunk(X, start, start + step), start, packed.data, verdicts)
-            _refuse(verdicts)
+            _check(verdicts)
         if row_weights is not None:
             packed.weights.reshape(-1)[:n] = row_weights
         super().__init__(packed, n)
         if not np.isfinite(self.moments().m2).all():
-            raise ValueError("Input X contains a value too large: its squares overflow.")
+            raise ValueError("X must have finite second moments, got values too large to square")
 
     def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[ArraySample, ArraySample]:
         """Training and validation samples; round(fraction n) rows chosen at random are held out.
@@ -51,9 +51,7 @@ class ArraySample(PackedSample):
         seed = checks.integer(seed, "seed", 0)
         held = min(max(round(fraction * self.n), 2), self.n - 2)
         if held < 2:
-            raise ValueError(
-                f"a sample of n={self.n} rows is too small to split; at least 4 are needed"
-            )
+            raise ValueError(f"the sample must have at least 4 rows to be split, got n={self.n}")
         out = np.zeros(self.n, dtype=bool)
         out[np.random.default_rng(seed).permutation(self.n)[:held]] = True
         return self._take(~out), self._take(out)
@@ -67,7 +65,7 @@ class ArraySample(PackedSample):
         return np.ascontiguousarray(flat[start - first * size : stop - first * size])
 
     def row_weights(self) -> Floats | None:
-        """The weights (n,), or None where every row counts once."""
+        """The weights (n,), or None if every row counts once."""
         return self.tiles.weights.reshape(-1)[: self.n].copy() if self.tiles.weights.size else None
 
     def _take(self, mask: Any) -> ArraySample:
@@ -77,18 +75,18 @@ class ArraySample(PackedSample):
 
 def _chunk(X: Any, start: int, stop: int) -> Floats:
     part = X.iloc[start:stop].to_numpy() if hasattr(X, "iloc") else X[start:stop]
-    with np.errstate(over="ignore"):  # a wider float that becomes infinite is refused afterwards
+    with np.errstate(over="ignore"):  # a wider float that becomes infinite is found below
         chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()
 
 
-def _refuse(verdicts: Any) -> None:
+def _check(verdicts: Any) -> None:
     found = set(verdicts.tolist())
     if tiles.HAS_NAN in found:
-        raise ValueError("Input X contains NaN.")
+        raise ValueError("X must be finite, got NaN")
     if tiles.HAS_INFINITY in found:
-        raise ValueError("Input X contains infinity or a value too large for dtype('float64').")
+        raise ValueError("X must be finite, got infinity or a value too large for float64")
     if tiles.TOO_LARGE in found:
         raise ValueError(
-            f"Input X contains a value too large: |x| > {tiles.LARGEST:g}, so x^2 overflows."
+            f"X must be at most {tiles.LARGEST:g} in size, got a value too large to square"
         )

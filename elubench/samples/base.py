@@ -1,7 +1,7 @@
-"""What a sample is: n weighted rows of d numbers that answer with sums, never with the rows.
+"""What a sample is: n weighted rows of d numbers that give out sums, never the rows.
 
-Everything elsewhere in the package talks to data through :class:`Sample`. A new kind of sample (on
-disk, on a cluster) says how to make one pass; models, algorithms and runs work on it unchanged.
+The rest of the package reads data through :class:`Sample` only. A new kind of sample (on disk, on a
+cluster) says how to make one pass; models, algorithms and runs work on it unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench.checks import Floats
-from elubench.kernels import reduction
+from elubench.kernels import layout, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles
 
@@ -27,7 +27,7 @@ class Moments(NamedTuple):
 
 
 class TanhMoments(NamedTuple):
-    """T0, T1 and the mean log cosh of one pass; the last is None where it was not asked for."""
+    """T0, T1 and the mean log cosh of one pass; the last is None unless requested."""
 
     t0: Any
     t1: Floats
@@ -35,7 +35,7 @@ class TanhMoments(NamedTuple):
 
 
 class CurvatureMoments(NamedTuple):
-    """One pass with second-order sums: C0, C1 (d,), C2 (d, d) weigh rows by sech^2(y)."""
+    """One pass with second-order sums: C0, C1 (d,) and C2 (d, d) have weights sech^2(y)."""
 
     t0: float
     t1: Floats
@@ -56,14 +56,14 @@ class Sample(ABC):
 
     @abstractmethod
     def moments(self) -> Moments:
-        """Total weight and moments of the coordinates (computed once)."""
+        """Total weight and moments of the coordinates, computed once."""
 
     @abstractmethod
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         """One pass for directions u (k, d) and offsets b (k,): rows of results (k, width).
 
-        ``want`` adds up ``reduction.LOG_COSH`` and ``reduction.CURVATURE``. With ``even`` the caller
-        promises that b is 0 and that T0 is not used, so a symmetric sample may read half its rows.
+        ``want`` is a sum of ``layout.LOG_COSH`` and ``layout.CURVATURE``. With ``even`` the caller
+        promises that b is 0 and T0 unused, so that a symmetric sample may read half its rows.
         """
 
     def tanh_moments(self, u: ArrayLike, b: ArrayLike = 0.0, log_cosh: bool = False) -> TanhMoments:
@@ -73,9 +73,9 @@ class Sample(ABC):
         a number or (k,). The results have the shape of ``u`` without its last axis.
         """
         directions, offsets, single = self._directions(u, b)
-        out = self.sums(directions, offsets, reduction.LOG_COSH if log_cosh else 0)
-        t0, t1 = out[:, 0], out[:, 1 : 1 + self.d]
-        cosh = out[:, 1 + self.d] if log_cosh else None
+        out = self.sums(directions, offsets, layout.LOG_COSH if log_cosh else 0)
+        t0, t1 = out[:, layout.T0], out[:, layout.T1 : layout.T1 + self.d]
+        cosh = out[:, layout.log_cosh_at(self.d)] if log_cosh else None
         if not single:
             return TanhMoments(t0, t1, cosh)
         return TanhMoments(float(t0[0]), t1[0], None if cosh is None else float(cosh[0]))
@@ -86,14 +86,14 @@ class Sample(ABC):
         if not single:
             raise ValueError(f"u must have shape ({self.d},), got {np.shape(u)}")
         d = self.d
-        row = self.sums(directions, offsets, reduction.LOG_COSH | reduction.CURVATURE)[0]
+        row = self.sums(directions, offsets, layout.LOG_COSH | layout.CURVATURE)[0]
         return CurvatureMoments(
-            float(row[0]),
-            row[1 : 1 + d],
-            float(row[1 + d]),
-            float(row[2 + d]),
-            row[3 + d : 3 + 2 * d],
-            reduction.unpack_symmetric(row[3 + 2 * d :], d),
+            float(row[layout.T0]),
+            row[layout.T1 : layout.T1 + d],
+            float(row[layout.log_cosh_at(d)]),
+            float(row[layout.c0_at(d)]),
+            row[layout.c1_at(d) : layout.c2_at(d)],
+            reduction.unpack_symmetric(row[layout.c2_at(d) :], d),
         )
 
     def _directions(self, u: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, bool]:
@@ -122,7 +122,7 @@ class PackedSample(Sample):
         return self._moments
 
     def even_tiles(self) -> Tiles:
-        """Tiles that give the same sums of even functions of x; fewer of them where possible."""
+        """Tiles with the same sums of even functions of x; fewer of them where possible."""
         return self.tiles
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:

@@ -1,7 +1,7 @@
-"""Reproducible Gaussian rows, drawn in fixed blocks that each have a stream of their own.
+"""Reproducible Gaussian rows, drawn in fixed blocks, each with its own random stream.
 
-A block's numbers depend on (seed, d, block) alone: any block can be made by itself, in any order, on
-any worker, and the first rows of a larger sample are the rows of a smaller one.
+A block's numbers depend on (seed, d, block) alone: any block can be drawn by itself, in any order, on
+any worker, and a smaller sample is the beginning of a larger one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK_ROWS = 65536
 
 
 def gaussian_block(seed: int, d: int, block: int, rows: int = BLOCK_ROWS) -> Floats:
-    """Rows block * BLOCK_ROWS and following of every sample with this seed and d."""
+    """Rows from block * BLOCK_ROWS on, of every sample with this seed and d."""
     stream = np.random.SeedSequence(entropy=seed, spawn_key=(d, block))
     return np.random.Generator(np.random.PCG64DXSM(stream)).standard_normal((rows, d))
 
@@ -31,7 +31,7 @@ def gaussian(
 
     Parameters
     ----------
-    n, d : numbers of rows (>= 1) and of coordinates (>= 1).
+    n, d : number of rows (>= 1) and of coordinates (>= 1).
     seed : a non-negative integer; the same seed gives the same rows, for any number of threads.
     location, scale : a number or d numbers; ``scale`` is the variance, sigma squared.
     """
@@ -57,14 +57,9 @@ def gaussian(
 
 
 def affine(location: ArrayLike, scale: ArrayLike, d: int) -> tuple[Floats, Floats]:
-    """Shift and factor (d,) that take standard normal rows to the location and scale asked for."""
-    shift = _spread_over(location, "location", d)
-    variance = _spread_over(scale, "scale", d)
+    """Shift and factor (d,) that turn standard normal rows into rows of this location and scale."""
+    shift = checks.coordinates(location, "location", d)
+    variance = checks.coordinates(scale, "scale", d)
     if not (variance > 0).all():
         raise ValueError(f"scale must be > 0, got {scale!r}")
     return shift, np.sqrt(variance)
-
-
-def _spread_over(value: ArrayLike, name: str, d: int) -> Floats:
-    given = np.asarray(value)
-    return checks.vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)

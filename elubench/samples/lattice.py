@@ -8,12 +8,14 @@ pi / (2 |u_j|) from the real axis bring a relative error of about
     13 |u_j|^(-5/2) exp(-pi^2 / (h |u_j|) + pi^2 / (8 u_j^2))
 
 to T1, and less to the mean log cosh. It is below rounding for |u_j| up to 2, 0.9, 0.5, 0.4 at
-d = 1, 2, 3, 4; on the coarsest lattice, d = 4, it is 8e-14 at |u_j| = 1/2 and 1.2e-7 at 1, where
-iterations are only far from their radius. n independent draws are one multinomial draw of the counts,
-coordinate by coordinate, so n = 10^12 costs what n = 10^3 does.
+d = 1, 2, 3, 4; on the coarsest lattice, d = 4, it is 8e-14 at |u_j| = 1/2 and 1.2e-7 at 1, which
+iterates reach only far from the radius. n independent draws are one multinomial draw of the counts,
+coordinate by coordinate, so n = 10^12 costs as much as n = 10^3.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +26,11 @@ from elubench.kernels.tiles import LARGEST, Tiles, empty_tiles
 from elubench.samples.base import PackedSample
 from elubench.samples.draws import affine
 
-_SPACING = {1: 0.125, 2: 0.25, 3: 0.4, 4: 0.5}
+#: Distance of neighbouring nodes by d, for a standard normal.
+SPACING = {1: 0.125, 2: 0.25, 3: 0.4, 4: 0.5}
 _REACH = 9.5  # P(|X| > 9.5) = 2e-21: no draw of 10^16 would fall outside
-_MOST = 2**53  # counts are exact as float64
+#: Largest d and n of a sample; counts up to 2^53 are exact as float64.
+MOST_D, MOST_N = max(SPACING), 2**53
 
 
 class LatticeSample(PackedSample):
@@ -43,11 +47,13 @@ class LatticeSample(PackedSample):
             np.array(checks.table(np.asarray(nodes), "nodes"), dtype=np.float64)
         )
         if not (np.abs(rows) <= LARGEST).all():
-            raise ValueError("Input nodes contains NaN, infinity or values too large to square.")
+            raise ValueError(
+                "nodes must be finite, got NaN, infinity or values too large to square"
+            )
         weights = checks.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
-            raise ValueError("counts must be whole numbers")
-        if weights.sum() > _MOST:
+            raise ValueError(f"counts must be whole numbers, got {counts!r}")
+        if weights.sum() > MOST_N:
             raise ValueError(f"counts must add up to at most 2**53, got {weights.sum():g}")
         kept = weights > 0
         self.nodes: Floats = rows[kept]
@@ -63,13 +69,13 @@ class LatticeSample(PackedSample):
 
         The sample depends on (n, d, seed); samples of different n are independent of each other.
         """
-        n = checks.integer(n, "n", 2, _MOST)
-        d = checks.integer(d, "d", 1, 4)
+        n = checks.integer(n, "n", 2, MOST_N)
+        d = checks.integer(d, "d", 1, MOST_D)
         seed = checks.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
-        spacing = _SPACING[d]
-        # The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets what
-        # is left, rounding errors included: the heaviest nodes come last, where these are nothing.
+        spacing = SPACING[d]
+        # The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets the
+        # rest with its rounding errors: the heaviest nodes come last, where these do not matter.
         reach = round(_REACH / spacing)
         steps = np.array(sorted(range(-reach, reach + 1), key=abs, reverse=True))
         probabilities = np.exp(-0.5 * (steps * spacing) ** 2)
@@ -78,11 +84,21 @@ class LatticeSample(PackedSample):
         indices, counts = _draw(rng, n, d, probabilities)
         return cls(shift + spread * (steps[indices] * spacing), counts)
 
+    @staticmethod
+    def expected_rows(n: int, d: int, even: bool) -> float:
+        """About how many nodes n draws hit: rows of a pass, x and -x as one if ``even``."""
+        spacing = SPACING[d]
+        mode = n * (spacing / math.sqrt(2.0 * math.pi)) ** d  # expected count at the centre
+        reach = math.sqrt(2.0 * math.log(max(mode, 1.0)) + 1.0) / spacing
+        ball = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * reach**d
+        nodes = min(float(n), ball)
+        return 0.5 * nodes if even else nodes
+
     def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[LatticeSample, LatticeSample]:
         """Training and validation samples: each of the n draws is held out with this probability.
 
-        For independent draws this is the same as choosing rows at random; the number held out is
-        binomial with mean fraction n.
+        For independent draws this amounts to choosing rows at random; the number held out is binomial
+        with mean fraction n.
         """
         fraction = checks.real(fraction, "fraction", 0.0, 1.0)
         seed = checks.integer(seed, "seed", 0)
@@ -90,12 +106,12 @@ class LatticeSample(PackedSample):
         held = rng.binomial(self.counts.astype(np.int64), fraction).astype(np.float64)
         if min(np.count_nonzero(held), np.count_nonzero(self.counts - held)) < 2:
             raise ValueError(
-                f"a sample of n={self.n} draws is too small to split with fraction={fraction}"
+                f"the sample must have more draws to be split at fraction={fraction}, got n={self.n}"
             )
         return LatticeSample(self.nodes, self.counts - held), LatticeSample(self.nodes, held)
 
     def even_tiles(self) -> Tiles:
-        """Nodes x and -x taken together, for sums of even functions."""
+        """Nodes x and -x merged, for sums of even functions."""
         if self._even is None:
             self._even = _tiles(*_folded(self.nodes, self.counts))
         return self._even
@@ -116,7 +132,7 @@ def _draw(
 
 
 def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Each node and its mirror image as one row."""
+    """Each node and its mirror image merged into one row."""
     first = np.take_along_axis(nodes, np.argmax(nodes != 0, axis=1)[:, None], axis=1)
     mirrored = np.where(first < 0, -nodes, nodes) + 0.0  # + 0.0 turns -0 into 0
     code = np.zeros(len(nodes), dtype=np.int64)

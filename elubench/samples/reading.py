@@ -1,4 +1,4 @@
-"""Tables from files: CSV, NumPy and Parquet, as an array of numbers with names of its columns."""
+"""Tables from files: CSV, TSV, NumPy and Parquet, as an array of numbers with column names."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ SUFFIXES = (".csv", ".npy", ".parquet", ".tsv")
 
 
 class Table(NamedTuple):
-    """Values (n, d) and the d names of the columns; "1", "2", ... where the file has none."""
+    """Values (n, d) and the names of the d columns; "1", "2", ... if the file has none."""
 
     values: Any
     names: list[str]
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
-    """Read the columns asked for, by default all, which must hold numbers and no gaps."""
+    """Read the given columns, by default all; they must be numeric and complete."""
     path = Path(path)
     suffix = path.suffix.lower()
-    with open(path, "rb") as file:  # says what is wrong with the path itself
+    with open(path, "rb") as file:  # raises OSError for a bad path
         empty = not file.read(1)
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise ValueError(f"{path}: can read {known}, not {suffix or 'a file without suffix'}")
+        raise ValueError(f"{path}: must be one of {known}, got {suffix or 'a file without suffix'}")
     if empty:
         raise ValueError(f"{path}: the file is empty")
     try:
@@ -47,9 +47,9 @@ def _array(path: Path) -> Any:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
-        raise ValueError(f"expected an array of rows and columns, got shape {values.shape}")
+        raise ValueError(f"the array must have rows and columns, got shape {values.shape}")
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"expected an array of numbers, got dtype {values.dtype}")
+        raise ValueError(f"the array must hold numbers, got dtype {values.dtype}")
     return values
 
 
@@ -90,7 +90,7 @@ def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
     for name in asked:
         if name not in names:
             shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            raise ValueError(f"there is no column {name!r}; there are {shown}")
+            raise ValueError(f"there is no column {name!r}; the columns are {shown}")
 
 
 def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> Table:
@@ -105,7 +105,7 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> Table:
         column = frame[name]
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
             raise ValueError(
-                f"column {name!r} is not numeric ({_example(column)}); name the columns to fit "
+                f"column {name!r} is not numeric ({_example(column)}); choose the columns to fit "
                 "with --columns"
             )
         missing = int(column.isna().sum())

@@ -19,7 +19,7 @@ import pandas as pd
 
 from elubench import studies
 from elubench.papers.beyond_em import probes
-from elubench.studies import specs
+from elubench.studies import reading
 from elubench.studies.store import StoreError, write_whole
 
 #: The studies of each level. Where several have rows on a question, the first one answers.
@@ -112,7 +112,7 @@ def gather(
     for number, name in enumerate(LEVELS[level], 1):
         spec: Any = name
         if seed:
-            spec = specs.load(name)
+            spec = reading.load(name)
             spec = replace(spec, seed=spec.seed + _SEEDS_APART * seed)
         tell(f"study {name} ({number} of {len(LEVELS[level])})")
         studies.run_study(

@@ -1,0 +1,51 @@
+"""Which algorithm a fit runs, and what stops it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from elubench.algorithms import ELU, LBFGS, Algorithm, Newton, NewtonAnderson, Simultaneous
+from elubench.algorithms.known import commands
+from elubench.samples import Sample
+
+_SMALL = 0.01  # share of EM's step at the radius, in standard deviations
+
+
+def check_algorithm(algorithm: Algorithm | str) -> None:
+    """Raise ValueError for what is neither an algorithm nor the name of one."""
+    known = ("auto", *sorted(commands()))
+    if not isinstance(algorithm, Algorithm) and algorithm not in known:
+        raise ValueError(
+            f"algorithm must be an Algorithm or one of {', '.join(known)}, got {algorithm!r}"
+        )
+
+
+def tuned(name: str, sample: Sample) -> Algorithm:
+    """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
+    if name == "auto":
+        name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
+    gtol = _SMALL * sample.moments().weight ** -0.875
+    if name == "lbfgs":
+        return LBFGS(gtol=gtol, coordinates="natural")
+    if name == "newton":
+        return Newton(gtol=gtol)
+    return commands()[name]()
+
+
+def stops_by_validation(algorithm: Algorithm) -> bool:
+    """Whether only held-out rows tell when to stop: the algorithm would go on and diverge."""
+    return isinstance(algorithm, ELU | Simultaneous)
+
+
+def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
+    """The length of a step at which to stop, or None for an algorithm with a rule of its own.
+
+    It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8).
+    """
+    if algorithm.natural or stops_by_validation(algorithm):
+        return None
+    moments = sample.moments()
+    spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
+    return float(_SMALL * moments.weight**-0.875 * spread)

@@ -1,0 +1,123 @@
+"""Evidence at a fit: its likelihood against single Gaussians, and how fast EM contracts there."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from elubench.checks import Floats
+from elubench.fits.regimes import (
+    ABOUT_THE_MEAN,
+    CONTRACTION,
+    DECISIVE,
+    ONE_GAUSSIAN,
+    STRETCHED,
+    TWO_MODES,
+    Signs,
+    null_quantile,
+)
+from elubench.kernels import layout, ready
+from elubench.models import Model
+from elubench.models.directions import BLOCK, REFINEMENTS
+from elubench.samples import Sample
+
+
+class Likelihood(NamedTuple):
+    """Mean negative log-likelihoods: of the fit, of the model's one Gaussian, of the best rival."""
+
+    loss: float
+    one_gaussian: float
+    best_gaussian: float
+    rival: str
+    half_distance: float
+
+
+def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> Likelihood:
+    """Losses on all rows, in one pass; the scale is that of the rows fitted."""
+    fitted, m = train.moments(), sample.moments()
+    d = sample.d
+    u = np.empty((2, d))
+    b = np.empty(2)
+    b[0] = ready(model.algebra.direction)(params, fitted.m1, fitted.m2, u[0])
+    # tanh is the identity on small numbers: this direction gives the second moment along u
+    shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum(u[0] ** 2 * m.m2))))
+    u[1], b[1] = shrunk * u[0], shrunk * b[0]
+    row, short = sample.sums(u, b, layout.LOG_COSH)
+    log_cosh = row[layout.log_cosh_at(d)]
+    gap = ready(model.algebra.gap)(params, fitted.m1, fitted.m2, m.m1, m.m2, log_cosh)
+    loss = float(gap) + model.one_gaussian_loss(fitted, m)
+    own = model.one_gaussian_loss(m, m)
+    rivals = {ONE_GAUSSIAN: own}
+    scale = np.broadcast_to(model.scale(train, params), d)
+    between = float(np.sum(u[0] ** 2 * scale))  # half the distance, squared
+    if model.even:
+        rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))
+    if d > 1:
+        middle = 0.5 * (params + model.swapped(params))[:d]
+        t1 = short[layout.T1 : layout.T1 + d]
+        along = (float(t1 @ u[0]) + b[0] * short[layout.T0]) / shrunk
+        about = m.m2 - 2.0 * middle * m.m1 + middle**2
+        total = float(np.sum(np.log(2.0 * math.pi * scale) + about / scale))
+        stretch = float(along / between) if between > 0.0 else 1.0
+        if stretch > 1.0:
+            total += math.log(stretch) - stretch + 1.0
+        rivals[STRETCHED] = 0.5 * total
+    rival = min(rivals, key=lambda name: rivals[name])
+    return Likelihood(loss, own, rivals[rival], rival, math.sqrt(between))
+
+
+def _about_the_mean(variance: Floats, scales: int) -> float:
+    """Loss of one Gaussian about the mean, with one scale or one for each coordinate."""
+    d = len(variance)
+    if scales == d:
+        total = float(np.sum(np.log(variance))) if (variance > 0).all() else math.inf
+    else:
+        total = d * math.log(float(np.mean(variance)))
+    return 0.5 * (total + d * math.log(2.0 * math.pi) + d)
+
+
+def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, int]:
+    """The largest eigenvalue of the derivative of EM's step, by differences, and passes made.
+
+    One read serves a whole block of directions. If the block does not span all parameters, it is
+    refined by subspace iteration.
+    """
+    p, d = len(params), sample.d
+    units = np.resize(np.sqrt(np.broadcast_to(model.scale(sample, params), d)), p)
+    apart = 0.5 * (params - model.swapped(params))
+    # on the curve the scale falls as components move apart: stay well within one scale
+    h = 1e-4 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
+    block = min(p, BLOCK)
+    basis = np.eye(p)
+    if block < p:
+        wanted = np.random.default_rng(0).standard_normal((p, block))
+        wanted[:, 0] = apart / units
+        basis, _ = np.linalg.qr(wanted)
+    passes = 1 if block == p else REFINEMENTS
+    values = np.ones(1)
+    for _ in range(passes):
+        points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
+        em = model.evaluate(sample, points).em
+        moved = ((em[1:] - em[0]) / (h * units)).T
+        if not np.isfinite(moved).all():
+            return math.nan, passes
+        values = np.linalg.eigvals(basis.T @ moved)
+        basis, _ = np.linalg.qr(moved)
+    return float(min(np.max(np.abs(values)), 1.0)), passes
+
+
+def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:
+    """The numbers that decide on the regime; ``weight`` is the total weight of the sample."""
+    return Signs(
+        2.0 * weight * (found.one_gaussian - found.loss),
+        null_quantile(weight, d),
+        2.0 * weight * (found.best_gaussian - found.loss),
+        found.rival,
+        DECISIVE,
+        found.half_distance,
+        TWO_MODES,
+        contraction,
+        CONTRACTION,
+    )
