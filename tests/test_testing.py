@@ -229,17 +229,19 @@ class TestModels:
             ({"respond": _odd}, "even_models_ignore_t0"),
             ({"gap": _raised}, "coinciding_components_are_one_gaussian"),
             ({"error": _labelled}, "labels_do_not_matter"),
+            ({"swapped": lambda self, params: 2.0 * params}, "labels_do_not_matter"),
+            ({"n_mle_starts": lambda self, d: 99}, "starts_are_inside"),
             (
                 {"truth": lambda self, location, d: np.full(d, 0.01)},
                 "coinciding_components_are_stationary",
             ),
             (
                 {"default_start": lambda self, sample: np.full(sample.d, 50.0)},
-                "default_start_is_inside",
+                "starts_are_inside",
             ),
             (
                 {"default_start": lambda self, sample: np.zeros(sample.d)},
-                "default_start_is_inside",
+                "starts_are_inside",
             ),
             ({"flatness": lambda self, d: Flatness(6.0, 3.0, np.inf)}, "flatness_is_finite"),
             ({"natural": NATURAL._replace(to_locations=_astray)}, "natural_coordinates_lead_back"),

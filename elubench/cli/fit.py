@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the options, read the file, fit, and print or draw the result."""
-    from elubench.fits.fitting import check_algorithm, fit
+    from elubench.fits import check_algorithm, fit
     from elubench.models.known import named
     from elubench.samples import ArraySample
     from elubench.samples.reading import read_table

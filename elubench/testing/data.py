@@ -81,14 +81,14 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
 }
 
 
-def centre(model: Model, sample: Sample) -> Floats:
-    """The point of the one-Gaussian fit."""
-    return model.truth(0.0 if model.even else sample.moments().m1, sample.d)
+def one_gaussian(model: Model, sample: Sample) -> Floats:
+    """The parameters of the one-Gaussian fit."""
+    return model.truth(model.centre(sample.moments()), sample.d)
 
 
 def start_for(model: Model, sample: Sample) -> Floats:
     """Not the default: coordinates differ, and so does the half sum from the centre."""
-    start, middle = model.default_start(sample), centre(model, sample)
+    start, middle = model.default_start(sample), one_gaussian(model, sample)
     return middle + (start - middle) * np.linspace(0.8, 1.0, len(start))
 
 

@@ -20,9 +20,9 @@ from elubench.testing.data import (
     SAMPLES,
     Check,
     Elsewhere,
-    centre,
     clusters,
     expect,
+    one_gaussian,
     points_of,
     rounding,
     run_all,
@@ -51,7 +51,7 @@ def model_checks(model: Model | type[Model]) -> Iterator[Check]:
     for alone in (is_named, flatness_is_finite):
         yield alone.__name__, partial(alone, made)
     for kind in SAMPLES:
-        yield f"default_start_is_inside[{kind}]", partial(default_start_is_inside, made, kind)
+        yield f"starts_are_inside[{kind}]", partial(starts_are_inside, made, kind)
     for d in (1, 2, 3):
         for check in applicable:
             yield f"{check.__name__}[d={d}]", partial(check, made, d)
@@ -77,16 +77,26 @@ def flatness_is_finite(model: Model) -> None:
         expect(flatness.alpha > 0 and flatness.kappa > 0, f"flatness({d}) is {flatness}")
 
 
-def default_start_is_inside(model: Model, kind: str) -> None:
-    """The default start has a positive scale, and the two components differ there."""
+def starts_are_inside(model: Model, kind: str) -> None:
+    """Every start has a positive scale, and the two components differ there."""
     sample = SAMPLES[kind]()
-    start = model.default_start(sample)
     shape = (model.n_params(sample.d),)
-    expect(start.shape == shape, f"it has shape {start.shape}, not {shape}")
-    scale = model.scale(sample, start)
-    expect(scale.shape == (model.n_scales(sample.d),), f"the scale has shape {scale.shape}")
-    expect(np.isfinite(start).all() and (scale > 0).all(), f"{start} has the scale {scale}")
-    expect(not model.is_stationary_start(start), f"the components coincide at {start}")
+    several = model.mle_starts(sample)
+    expected = model.n_mle_starts(sample.d)
+    expect(len(several) == expected, f"{len(several)} mle_starts, n_mle_starts is {expected}")
+    starts = {
+        "default_start": [model.default_start(sample)],
+        "mle_starts": several,
+        "random_start": [model.random_start(sample, np.random.default_rng(k)) for k in range(5)],
+    }
+    for name, found in starts.items():
+        for start in found:
+            expect(start.shape == shape, f"{name} has shape {start.shape}, not {shape}")
+            scale = model.scale(sample, start)
+            expect(scale.shape == (model.n_scales(sample.d),), f"the scale has shape {scale.shape}")
+            inside = np.isfinite(start).all() and (scale > 0).all()
+            expect(inside, f"{name} is {start}, where the scale is {scale}")
+            expect(not model.is_stationary_start(start), f"the components coincide at {start}")
 
 
 # EM
@@ -140,7 +150,7 @@ def coinciding_components_are_stationary(model: Model, d: int) -> None:
     """At the one-Gaussian fit EM stays where it is and the gradient is zero."""
     X = clusters(model, d)
     sample = ArraySample(X)
-    middle = centre(model, sample)
+    middle = one_gaussian(model, sample)
     expect(model.is_stationary_start(middle), f"is_stationary_start is False at {middle}")
     scale = model.scale(sample, middle)
     expect((scale > 0).all(), f"the scale is {scale} at the one-Gaussian fit")
@@ -155,7 +165,7 @@ def coinciding_components_are_one_gaussian(model: Model, d: int) -> None:
     """At the one-Gaussian fit the gap is zero and the loss is ``one_gaussian_loss``."""
     X = clusters(model, d)
     sample = ArraySample(X)
-    middle, moments = centre(model, sample), sample.moments()
+    middle, moments = one_gaussian(model, sample), sample.moments()
     allowed = rounding(X, middle, model.scale(sample, middle), 0)
     gap = model.gap(sample, middle)
     expect(abs(gap) <= allowed, f"the gap is {gap}")
@@ -170,14 +180,14 @@ def labels_do_not_matter(model: Model, d: int) -> None:
     """``location_error`` is zero at the truth; it and the loss ignore which component is which."""
     X = clusters(model, d)
     sample = ArraySample(X)
-    truth = centre(model, sample)
+    truth = one_gaussian(model, sample)
     params = start_for(model, sample)
     for point in (truth, params):
         expect(model.location_error(point, point) == 0.0, "location_error(x, x) is not 0")
     expect(model.location_error(params, truth) > 0.0, "location_error is 0 away from the truth")
-    if params.size not in (d, 2 * d):
-        return
-    other = -params if params.size == d else np.concatenate([params[d:], params[:d]])
+    other = model.swapped(params)
+    expect((model.swapped(other) == params).all(), "swapped twice is not the same")
+    expect((model.ordered(other) == model.ordered(params)).all(), "ordered depends on the labels")
     allowed = rounding(X, params, model.scale(sample, params), 0)
     for goal in (truth, 0.5 * params):
         one, two = model.location_error(params, goal), model.location_error(other, goal)
@@ -259,7 +269,7 @@ class _WithoutT0(Elsewhere):
 def points_outside_are_nan(model: Model, d: int) -> None:
     """Where the scale is not positive, everything is NaN; elsewhere everything is finite."""
     sample = ArraySample(clusters(model, d))
-    middle = centre(model, sample)
+    middle = one_gaussian(model, sample)
     for factor in (1.0, 100.0):
         point = middle + factor * (model.default_start(sample) - middle)
         scale = model.scale(sample, point)
