@@ -153,6 +153,37 @@ class TestErrors:
         assert capsys.readouterr().err == ""
 
 
+class TestVerify:
+    @pytest.fixture
+    def asked(self, monkeypatch):
+        """What ``verify`` is called with, in place of a verification."""
+        seen = {}
+
+        def verify(paper, **others):
+            seen.update(paper=paper, **others)
+
+        monkeypatch.setattr("elubench.papers.verifying.verify", verify)
+        monkeypatch.setattr(cli.verify, "show", lambda done: 0)
+        return seen
+
+    def test_defaults(self, asked):
+        assert cli.main(["verify"]) == 0
+        given = {key: asked[key] for key in ("paper", "level", "out", "seed", "engine")}
+        assert given == {
+            "paper": "beyond-em",
+            "level": "quick",
+            "out": "verification",
+            "seed": 0,
+            "engine": "local",
+        }
+
+    def test_a_paper_and_a_level_of_the_users_own(self, asked):
+        arguments = ["verify", "mine/paper.py", "--level", "tiny", "--engine=dask", "--workers=2"]
+        assert cli.main(arguments) == 0
+        assert (asked["paper"], asked["level"]) == ("mine/paper.py", "tiny")
+        assert (asked["engine"], asked["workers"], asked["scheduler"]) == ("dask", 2, None)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 class TestOutput:
