@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from benchmarks.profiles import Suite, grid, once
 from elubench import __version__, load_results, run_study
-from elubench.studies import specs, store, tasks
+from elubench.studies import mle, performing, reading, store
+from elubench.studies.plan import plan
+from elubench.studies.rows import SCHEMA
 
 ROWS_PER_SHARD = 100
 
@@ -23,20 +25,20 @@ def make_folder(folder, shards):
     """A finished study of so many shards, its rows made up."""
     contestants = [{"name": "ELU", "beta": 0.5 + 0.004 * k} for k in range(ROWS_PER_SHARD)]
     block = {"models": "isotropic", "d": 1, "n": 1000, "replicates": shards}
-    study = specs.load({"block": [{**block, "algorithms": contestants}]})
-    plan = tasks.plan(study, tuple(range(shards + 1)))
+    study = reading.load({"block": [{**block, "algorithms": contestants}]})
+    cut = plan(study, tuple(range(shards + 1)))
     description = {
         "name": "made up",
         "elubench": __version__,
         "hash": study.hash,
         "spec": study.canonical(),
-        "bounds": plan.bounds,
+        "bounds": cut.bounds,
     }
     store.Store.create(folder, description, None)
     rng = np.random.default_rng(0)
-    for task in plan.tasks:
+    for task in cut.tasks:
         columns = {}
-        for field in tasks.SCHEMA:
+        for field in SCHEMA:
             if pa.types.is_string(field.type):
                 values = [f"{field.name} {k % 3}" for k in range(ROWS_PER_SHARD)]
             elif pa.types.is_boolean(field.type):
@@ -47,9 +49,7 @@ def make_folder(folder, shards):
                 values = rng.random(ROWS_PER_SHARD)
             columns[field.name] = pa.array(values, field.type)
         columns["block"] = pa.array(["block1"] * ROWS_PER_SHARD)
-        content, _ = store.packed(
-            study.hash, task.name, pa.table(columns, schema=tasks.SCHEMA), None
-        )
+        content, _ = store.packed(study.hash, task.name, pa.table(columns, schema=SCHEMA), None)
         (folder / "shards" / f"{task.name}.parquet").write_bytes(content)
 
 
@@ -86,7 +86,7 @@ class Overhead(Suite):
 
     @once
     def setup(self, count):
-        self.spec = specs.load(
+        self.spec = reading.load(
             {
                 "block": [
                     {
@@ -119,17 +119,18 @@ class Overhead(Suite):
 
             return call
 
-        own = {name: getattr(tasks, name) for name in ("run", "_sample")}
+        work = [(performing, "run"), (mle, "run"), (performing, "_sample")]
+        own = [(module, name, getattr(module, name)) for module, name in work]
         with tempfile.TemporaryDirectory() as folder:
             try:
-                for name, function in own.items():
-                    setattr(tasks, name, clocked(function))
+                for module, name, function in own:
+                    setattr(module, name, clocked(function))
                 begun = time.perf_counter()
                 ended = run_study(self.spec, Path(folder) / "out")
                 whole = time.perf_counter() - begun
             finally:
-                for name, function in own.items():
-                    setattr(tasks, name, function)
+                for module, name, function in own:
+                    setattr(module, name, function)
         assert ended.finished
         self.task_seconds = whole / ended.tasks
         return 100.0 * (1.0 - sum(spent) / whole)

@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from elubench.algorithms import *  # noqa: F403
-    from elubench.fits import *  # noqa: F403
-    from elubench.kernels import *  # noqa: F403
-    from elubench.models import *  # noqa: F403
-    from elubench.papers import *  # noqa: F403
-    from elubench.peers import *  # noqa: F403
-    from elubench.rates import *  # noqa: F403
-    from elubench.runs import *  # noqa: F403
-    from elubench.samples import *  # noqa: F403
-    from elubench.studies import *  # noqa: F403
-
-# In the order of imports: what is in a room needs those before it anyway.
+# Lowest first: a room needs those before it anyway.
 _ROOMS = (
     "kernels",
     "samples",
@@ -39,7 +27,7 @@ _ROOMS = (
 
 
 def _public(room: str) -> dict[str, Any]:
-    """What a room offers to all: its ``__all__``, or all that it has but for its own modules."""
+    """What a room offers to all: its ``__all__``, or everything in it except its own modules."""
     names = vars(import_module(f"{__name__}.{room}"))
     if "__all__" in names:
         return {name: names[name] for name in names["__all__"]}
@@ -51,16 +39,31 @@ def _public(room: str) -> dict[str, Any]:
     }
 
 
-def __getattr__(name: str) -> Any:
-    # a module of ours is found by Python's own import, as soon as this says that it is no attribute
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
-        for room in _ROOMS:
-            offered = _public(room)
-            if name in offered:
-                globals()[name] = offered[name]
-                return offered[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 def __dir__() -> list[str]:
     return sorted({"__version__", *(name for room in _ROOMS for name in _public(room))})
+
+
+if TYPE_CHECKING:
+    from elubench.algorithms import *  # noqa: F403
+    from elubench.fits import *  # noqa: F403
+    from elubench.kernels import *  # noqa: F403
+    from elubench.models import *  # noqa: F403
+    from elubench.papers import *  # noqa: F403
+    from elubench.peers import *  # noqa: F403
+    from elubench.rates import *  # noqa: F403
+    from elubench.runs import *  # noqa: F403
+    from elubench.samples import *  # noqa: F403
+    from elubench.studies import *  # noqa: F403
+else:  # a type checker would take every name for one that this returns
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return __dir__()
+        # Python's own import finds a module of ours, once this says that there is no such attribute
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            for room in _ROOMS:
+                offered = _public(room)
+                if name in offered:
+                    globals()[name] = offered[name]
+                    return offered[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

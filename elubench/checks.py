@@ -65,6 +65,22 @@ def choice(value: Any, name: str, known: Sequence[str]) -> str:
     return value
 
 
+def text(value: Any, name: str, least: int = 0) -> str:
+    """A string of at least so many characters."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text, got {value!r}")
+    if len(value) < least:
+        raise ValueError(f"{name} must not be empty, got {value!r}")
+    return value
+
+
+def truth(value: Any, name: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false, got {value!r}")
+    return value
+
+
 def imported(reference: str, name: str, folder: Path | None = None) -> Any:
     """The object that "module:attribute" refers to; ``folder`` is searched before Python's path."""
     module, _, attribute = reference.partition(":")

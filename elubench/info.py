@@ -1,18 +1,17 @@
 """What a measurement ran on: versions, processor, threads, vector features, kernel cache.
 
-Nothing is compiled and no thread is started to find out.
+Collecting these compiles nothing and starts no thread. May import kernels.
 """
 
 import json
 import os
 import platform
 import subprocess
-import textwrap
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from elubench import __version__
+from elubench import __version__, text
 
 _DISTRIBUTIONS = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 
@@ -23,7 +22,7 @@ Facts = dict[str, dict[str, Any]]
 
 
 def collect() -> Facts:
-    """Gather the facts, by section, as values that JSON can hold."""
+    """Collect the facts, by section, as values for JSON."""
     return {
         "versions": _versions(),
         "system": _system(),
@@ -34,7 +33,7 @@ def collect() -> Facts:
 
 
 def as_json(facts: Facts) -> str:
-    """Facts for a program: JSON with one object per section."""
+    """Facts for a program: JSON, one object per section."""
     return json.dumps(facts, indent=2)
 
 
@@ -49,7 +48,7 @@ def as_text(facts: Facts) -> str:
     else:
         layer = threads["layer"]
     if cache["folder"] is None:
-        folder = "none (every process compiles anew)"
+        folder = "none (every process compiles its kernels)"
     else:
         folder = f"{cache['folder']} ({'writable' if cache['writable'] else 'not writable'})"
     rows += [
@@ -59,7 +58,7 @@ def as_text(facts: Facts) -> str:
         ("threads", f"{threads['active']} of at most {threads['maximum']}"),
         ("threading layer", layer),
         ("compiles for", vector["cpu"] if vector["jit"] else f"{vector['cpu']} (JIT disabled)"),
-        ("vector features", " ".join(vector["features"]) or "none of those looked for"),
+        ("vector features", " ".join(vector["features"]) or "none"),
         ("kernel cache", folder),
         (
             "kernels",
@@ -68,19 +67,7 @@ def as_text(facts: Facts) -> str:
         ),
     ]
     indent = 2 + max(len(name) for name, _ in rows)
-    return "\n".join(_row(name, value, indent) for name, value in rows)
-
-
-def _row(name: str, value: str, indent: int) -> str:
-    # A path longer than the line stays whole: it is there to be copied.
-    return textwrap.fill(
-        value,
-        width=80,
-        initial_indent=f"{name:<{indent}}",
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return "\n".join(text.row(name, value, indent) for name, value in rows)
 
 
 def _versions() -> dict[str, str | None]:
@@ -110,7 +97,7 @@ def _system() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Name of the processor as its vendor writes it, where the system tells."""
+    """Name of the processor as its vendor writes it, if the system knows it."""
     try:
         if platform.system() == "Darwin":
             asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
@@ -131,7 +118,7 @@ def _threads() -> dict[str, Any]:
     try:
         layer = str(numba.threading_layer())
         active = int(numba.get_num_threads())
-    except ValueError:  # no parallel region has run; get_num_threads() would start the threads
+    except ValueError:  # no parallel region has run yet; get_num_threads() would start the threads
         layer, active = None, maximum
     chosen = str(numba.config.THREADING_LAYER).lower()
     by_default = [str(name) for name in numba.config.THREADING_LAYER_PRIORITY]
@@ -144,7 +131,7 @@ def _threads() -> dict[str, Any]:
 
 
 def _vector() -> dict[str, Any]:
-    """What Numba compiles for: this processor, unless its environment variables say otherwise."""
+    """What Numba compiles for: this processor, unless environment variables say otherwise."""
     import llvmlite.binding
     import numba
 
@@ -154,7 +141,7 @@ def _vector() -> dict[str, Any]:
     else:
         try:
             host = llvmlite.binding.get_host_cpu_features()
-        except RuntimeError:  # LLVM does not know this system's
+        except RuntimeError:  # LLVM does not know this processor
             host = {}
         enabled = {name for name, present in host.items() if present}
         if not numba.config.ENABLE_AVX:
@@ -178,6 +165,6 @@ def _cache() -> dict[str, Any]:
 
 
 def _writable(folder: Path) -> bool:
-    """Whether files can be put in ``folder``, which need not exist yet."""
+    """Whether files can be written to ``folder``, which need not exist yet."""
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)

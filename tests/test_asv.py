@@ -179,15 +179,15 @@ class TestResults:
     def test_half_written(self, folder, name):
         path = folder / name
         path.write_text(path.read_text()[:100])
-        with pytest.raises(ValueError, match=rf"{path.name}: not JSON, or only the beginning"):
+        with pytest.raises(ValueError, match=rf"{path.name} is not JSON, or is cut short"):
             elubench.asv_results(folder)
 
     @pytest.mark.parametrize(
         ("content", "says"),
         [
-            ([1, 2], "expected a JSON object"),
+            ([1, 2], "must be a JSON object"),
             ({"version": 1, "results": {}}, "asv update"),
-            ({"results": {}}, "'result_columns' is missing"),
+            ({"results": {}}, "has no 'result_columns'"),
             (a_result("desk", "aaaa", {"a.time_b": 5}), "cannot read the row of a.time_b"),
             (a_result("desk", "aaaa", {"a.time_b": [[], []]}), "cannot read the row of a.time_b"),
         ],
@@ -195,7 +195,7 @@ class TestResults:
     def test_not_what_asv_writes(self, folder, content, says):
         path = folder / "desk" / "aaaa-env.json"
         path.write_text(json.dumps(content))
-        with pytest.raises(ValueError, match=rf"aaaa-env.json: .*{says}"):
+        with pytest.raises(ValueError, match=rf"aaaa-env.json.*{says}"):
             elubench.asv_results(folder)
 
 

@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import pytest
 
 import elubench
 from elubench import cli, info
+from elubench.algorithms.known import commands
+from elubench.cli.machinery import CommandError
 
 ELUBENCH = [sys.executable, "-m", "elubench"]
 
@@ -31,7 +34,8 @@ def command(monkeypatch):
     """Call ``elubench try`` with a function as what it does."""
 
     def call(action):
-        monkeypatch.setitem(cli._COMMANDS, "try", ("do it", lambda parser: action))
+        attempt = SimpleNamespace(SUMMARY="do it", add_options=lambda parser: None, run=action)
+        monkeypatch.setitem(cli.COMMANDS, "try", attempt)
         return cli.main(["try"])
 
     return call
@@ -52,15 +56,21 @@ class TestUsage:
     def test_help_lists_every_command(self, capsys):
         assert cli.main(["--help"]) == 0
         listed = capsys.readouterr().out
-        assert cli._COMMANDS
-        for name, (summary, _) in cli._COMMANDS.items():
+        assert len(cli.COMMANDS) == 6
+        for name, one in cli.COMMANDS.items():
             assert name in listed
-            assert " ".join(summary.split()) in " ".join(listed.split())
+            assert " ".join(one.SUMMARY.split()) in " ".join(listed.split())
 
-    @pytest.mark.parametrize("name", cli._COMMANDS)
+    @pytest.mark.parametrize("name", cli.COMMANDS)
     def test_every_command_has_help(self, name, capsys):
         assert cli.main([name, "--help"]) == 0
         assert capsys.readouterr().out.startswith(f"usage: elubench {name} ")
+
+    def test_fit_names_every_algorithm_and_model(self, capsys):
+        assert cli.main(["fit", "--help"]) == 0
+        shown = capsys.readouterr().out.replace("\n", " ")
+        for name in (*commands(), "isotropic", "diagonal", "general"):
+            assert name in shown
 
     def test_without_a_command_the_help_goes_to_stderr(self, capsys):
         assert cli.main([]) == 2
@@ -104,8 +114,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "line"),
         [
-            (cli.CommandError("no results\nin it"), "no results in it"),
-            (ValueError("n must be at least 2; got 1"), "n must be at least 2; got 1"),
+            (CommandError("no results\nin it"), "no results in it"),
+            (ValueError("n must be >= 2, got 1"), "n must be >= 2, got 1"),
             (ValueError(), "ValueError"),
             (FileNotFoundError(2, "No such file or directory", "x y"), "x y: No such file or"),
             (PermissionError(13, "Permission denied"), "Permission denied"),
@@ -129,7 +139,7 @@ class TestErrors:
         assert command(raiser(ZeroDivisionError("oh"))) == 2
         shown = capsys.readouterr().err
         assert "ZeroDivisionError: oh" in shown
-        assert "fault in elubench" in shown.splitlines()[-1]
+        assert "a bug in elubench" in shown.splitlines()[-1]
 
     def test_interrupt(self, command, capsys):
         assert command(raiser(KeyboardInterrupt())) == 130
@@ -141,6 +151,37 @@ class TestErrors:
     def test_broken_pipe_in_a_command(self, command, capsys):
         assert command(raiser(BrokenPipeError())) == 141
         assert capsys.readouterr().err == ""
+
+
+class TestVerify:
+    @pytest.fixture
+    def asked(self, monkeypatch):
+        """What ``verify`` is called with, in place of a verification."""
+        seen = {}
+
+        def verify(paper, **others):
+            seen.update(paper=paper, **others)
+
+        monkeypatch.setattr("elubench.papers.verifying.verify", verify)
+        monkeypatch.setattr(cli.verify, "show", lambda done: 0)
+        return seen
+
+    def test_defaults(self, asked):
+        assert cli.main(["verify"]) == 0
+        given = {key: asked[key] for key in ("paper", "level", "out", "seed", "engine")}
+        assert given == {
+            "paper": "beyond-em",
+            "level": "quick",
+            "out": "verification",
+            "seed": 0,
+            "engine": "local",
+        }
+
+    def test_a_paper_and_a_level_of_the_users_own(self, asked):
+        arguments = ["verify", "mine/paper.py", "--level", "tiny", "--engine=dask", "--workers=2"]
+        assert cli.main(arguments) == 0
+        assert (asked["paper"], asked["level"]) == ("mine/paper.py", "tiny")
+        assert (asked["engine"], asked["workers"], asked["scheduler"]) == ("dask", 2, None)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
@@ -241,11 +282,11 @@ class TestInfo:
         ("facts", "line"),
         [
             (changed("threads", layer="omp"), "threading layer  omp"),
-            (changed("vector", features=[]), "vector features  none of those looked for"),
+            (changed("vector", features=[]), "vector features  none"),
             (changed("vector", jit=False), "compiles for     somelake (JIT disabled)"),
             (
                 changed("cache", folder=None, writable=False),
-                "kernel cache     none (every process compiles anew)",
+                "kernel cache     none (every process compiles its kernels)",
             ),
             (changed("cache", writable=False), "kernel cache     /a/folder (not writable)"),
         ],

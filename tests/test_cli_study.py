@@ -13,8 +13,9 @@ from conftest import ROOT
 
 import elubench as eb
 from elubench import cli
-from elubench.cli import console
-from elubench.studies import Progress, specs, tasks
+from elubench.cli import progress
+from elubench.studies import Progress, performing, plan, reading
+from elubench.text import duration
 
 SPEC = """
 seed = 5
@@ -41,7 +42,7 @@ class TestShow:
     def test_preset(self, capsys):
         assert cli.main(["study", "show", "smoke"]) == 0
         shown = capsys.readouterr().out
-        assert specs.parse(shown).hash == specs.load("smoke").hash
+        assert reading.parse(shown).hash == reading.load("smoke").hash
         assert "# all" in shown
         assert "passes" in shown
 
@@ -55,7 +56,7 @@ class TestShow:
         for arguments in (["show", str(path)], ["run", str(path), "--out", str(tmp_path / "x")]):
             assert cli.main(["study", *arguments]) == 2
             said = capsys.readouterr().err
-            assert said.startswith(f"elubench: error: {path}, line 5: block[1].d must be at most 4")
+            assert said.startswith(f"elubench: error: {path}: block[1].d must be between 1 and 4")
             assert said.count("\n") == 1
         assert not (tmp_path / "x").exists()
 
@@ -76,7 +77,7 @@ class TestRun:
         assert capsys.readouterr().out == first.out
 
     def test_status_of_half_a_study(self, spec, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
         out = tmp_path / "out"
         eb.run_study(spec, out)
         for path in sorted((out / "shards").iterdir())[:4]:
@@ -89,7 +90,7 @@ class TestRun:
             raise RuntimeError("no luck")
 
         out = str(tmp_path / "out")
-        monkeypatch.setattr(tasks, "_one", fail)
+        monkeypatch.setattr(performing, "_one", fail)
         assert cli.main(["study", "run", spec, "--out", out]) == 1
         assert "  failed               12\n" in capsys.readouterr().out
         monkeypatch.undo()
@@ -110,7 +111,10 @@ class TestRun:
             (["status", "nowhere"], "nowhere is not the folder of a study"),
             (["run", "smoke"], "--out"),
             (["run", "smoke", "--out", "x", "--engine", "slurm"], "slurm"),
-            (["run", "smoke", "--out", "x", "--workers", "2"], "for the engine 'dask'"),
+            (
+                ["run", "smoke", "--out", "x", "--workers", "2"],
+                "must be None unless engine is 'dask'",
+            ),
             ([], "ACTION"),
         ],
     )
@@ -171,7 +175,7 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
     assert child.returncode == 130, said
     assert said[0] == ""
     lines = said[1].splitlines()
-    assert lines[-1].startswith("elubench: interrupted; what was finished is kept")
+    assert lines[-1].startswith("elubench: interrupted; finished work is kept")
     assert "Traceback" not in said[1]
     assert not eb.load_results(out)["status"].eq("interrupted").any()
 
@@ -186,10 +190,10 @@ NOW = Progress("x", 10, 0, 100, 0, 0, 0, 0)
 
 class TestProgress:
     def test_on_a_terminal(self, monkeypatch):
-        monkeypatch.setattr(console, "_FRAME_SECONDS", 0.0)
+        monkeypatch.setattr(progress, "_FRAME_SECONDS", 0.0)
         monkeypatch.setenv("COLUMNS", "100")
         stream = Terminal()
-        bar = console.Bar(stream)
+        bar = progress.Bar(stream)
         bar(NOW)
         halfway = replace(
             NOW, tasks_done=5, runs_done=50, reached=40, censored=9, failed=1, seconds_left=125.0
@@ -206,24 +210,24 @@ class TestProgress:
 
     def test_elsewhere_a_line_now_and_then(self, monkeypatch):
         stream = io.StringIO()
-        bar = console.Bar(stream)
+        bar = progress.Bar(stream)
         for done in range(10):
             bar(replace(NOW, tasks_done=done, runs_done=10 * done))
         assert stream.getvalue() == ""
-        monkeypatch.setattr(console, "_QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
         bar(replace(NOW, tasks_done=9, runs_done=90, seconds_left=3.0))
         bar.close()
         assert stream.getvalue() == "elubench:  90%  90/100 runs  0 censored  0 failed  3 s left\n"
 
     def test_resuming_is_said(self):
         stream = io.StringIO()
-        console.Bar(stream)(replace(NOW, tasks_done=3, runs_done=30))
-        assert stream.getvalue() == "elubench: resuming: 30 of 100 runs are there\n"
+        progress.Bar(stream)(replace(NOW, tasks_done=3, runs_done=30))
+        assert stream.getvalue() == "elubench: resuming: 30 of 100 runs are done\n"
 
     def test_narrow_terminal_and_none(self, monkeypatch):
         monkeypatch.setenv("COLUMNS", "20")
         stream = Terminal()
-        console.Bar(stream)(NOW)
+        progress.Bar(stream)(NOW)
         assert "[" not in stream.getvalue()
 
     @pytest.mark.parametrize(
@@ -231,4 +235,4 @@ class TestProgress:
         [(0.2, "0 s"), (59.4, "59 s"), (61, "1 min 01 s"), (7384, "2 h 03 min")],
     )
     def test_duration(self, seconds, said):
-        assert console.duration(seconds) == said
+        assert duration(seconds) == said

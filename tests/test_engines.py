@@ -10,7 +10,7 @@ from study_tools import assert_same_rows, small
 
 import elubench as eb
 from elubench import studies
-from elubench.studies import engines, specs, tasks
+from elubench.studies import engines, plan, reading
 
 distributed = pytest.importorskip("distributed")
 
@@ -25,7 +25,7 @@ STUDY = small(
 
 @pytest.fixture(autouse=True)
 def _many_tasks(monkeypatch):
-    monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+    monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,8 @@ class TestDask:
             def result(self):
                 raise distributed.KilledWorker("doomed", None, 3)
 
-        spec = specs.load(small(replicates=1))
-        (first, second) = tasks.plan(spec).tasks
+        spec = reading.load(small(replicates=1))
+        (first, second) = plan.plan(spec).tasks
         with pytest.raises(engines.WorkerLostError, match=f"1 tasks .* being {first.name}"):
             list(_with_client(monkeypatch, spec, (first, second), Doomed()))
 
@@ -159,7 +159,7 @@ def _with_client(monkeypatch, spec, given, doomed):
 
     monkeypatch.setattr(engines, "_client", client)
     monkeypatch.setattr(distributed, "as_completed", Completed)
-    yield from engines.dask(spec, given, lambda task: False)
+    yield from engines.Engine("dask").results(spec, given, lambda task: False)
 
 
 class TestRefusals:
@@ -174,9 +174,9 @@ class TestRefusals:
             eb.run_study(small(), tmp_path / "out", "dask", scheduler="tcp://127.0.0.1:9")
 
     def test_worker_of_another_version(self):
-        spec = specs.load(small(replicates=1))
+        spec = reading.load(small(replicates=1))
         with pytest.raises(engines.EngineError, match="the worker has elubench"):
-            engines._make_on_worker(spec, tasks.plan(spec).tasks[0], "0.0.0")
+            engines._make_on_worker(spec, plan.plan(spec).tasks[0], "0.0.0")
 
     def test_nothing_of_dask_is_loaded_for_the_local_engine(self):
         from conftest import python

@@ -16,6 +16,7 @@ import elubench as eb
 DOCUMENT = (ROOT / "EXTENDING.md").read_text()
 FILES = dict(re.findall(r"^`(\w+\.py)`\n\n```python\n(.*?)^```$", DOCUMENT, re.S | re.M))
 USE = re.findall(r"^```python\n(import elubench as eb\n.*?)^```$", DOCUMENT, re.S | re.M)
+CHECKS = re.findall(r"^```python\n(from elubench.testing .*?)^```$", DOCUMENT, re.S | re.M)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def trace(result):
 
 def test_the_document_has_an_algorithm_a_model_and_their_use():
     assert list(FILES) == ["overrelaxed.py", "known_scale.py"]
-    assert len(USE) == 1
+    assert len(USE) == len(CHECKS) == 1
     assert max(map(len, DOCUMENT.splitlines())) <= 105
 
 
@@ -64,6 +65,11 @@ def test_the_lines_at_the_end(modules):
     quick, usual = names["quick"], names["usual"]
     assert quick.status == usual.status == "reached"
     assert usual.n_iter / quick.n_iter == pytest.approx(1.8, rel=0.05)
+
+
+@needs_jit
+def test_what_to_check(algorithm, model):
+    exec(CHECKS[0], {"OverrelaxedEM": algorithm, "KnownScale": type(model)})
 
 
 class TestAlgorithm:

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from conftest import python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -70,6 +71,52 @@ class TestLock:
         assert PROJECT["requires-python"] == f">={SUPPORTED[0]}"
 
 
+#: The contract with users; more may be offered.
+NAMES = {
+    "Algorithm", "Anderson", "ArraySample", "CentredELU", "Diagonal", "ELU", "EM", "Fit", "General",
+    "GradientDescent", "Isotropic", "LBFGS", "LatticeSample", "Model", "Newton", "NewtonAnderson",
+    "NormalizedGD", "Polyak", "Run", "SQUAREM", "Sample", "Simultaneous", "StationaryStartWarning",
+    "Verification", "asv_results", "fit", "fit_rates", "gaussian", "kernel", "lemmas", "load_results",
+    "load_traces", "population", "radius", "run", "run_many", "run_study", "step_size_conditions",
+    "theory", "verify", "warmup",
+}  # fmt: skip
+
+
+class TestNames:
+    def test_all_are_there(self):
+        assert set(dir(elubench)) >= NAMES
+        assert set(elubench.__all__) >= NAMES
+        offered = {}
+        exec("from elubench import *", offered)
+        for name in NAMES:
+            assert getattr(elubench, name) is offered[name]
+
+    def test_others_are_not(self):
+        with pytest.raises(AttributeError, match="module 'elubench' has no attribute 'nonsense'"):
+            _ = elubench.nonsense
+
+    def test_import_loads_nothing_heavy(self):
+        code = "import sys, elubench; print(json.dumps(sorted(sys.modules)))"
+        loaded = set(python(f"import json; {code}"))
+        assert not loaded & {"numba", "numpy", "pandas", "scipy"}
+
+    def test_type_checkers_see_them(self, tmp_path):
+        pytest.importorskip("mypy")
+        (tmp_path / "use.py").write_text(
+            "import elubench as eb\n" + "\n".join(f"eb.{n}" for n in NAMES)
+        )
+        (tmp_path / "wrong.py").write_text("import elubench as eb\neb.nonsense\n")
+        for name, status in (("use.py", 0), ("wrong.py", 1)):
+            done = subprocess.run(
+                [sys.executable, "-m", "mypy", "--follow-imports=silent", str(tmp_path / name)],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            assert done.returncode == status, done.stdout + done.stderr
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     """The source tree without a repository around it, as from an unpacked release."""
@@ -109,7 +156,7 @@ class TestBuild:
             "Makefile",
             "pyproject.toml",
             "requirements.lock",
-            "elubench/cli.py",
+            "elubench/cli/__init__.py",
             "tests/test_packaging.py",
         } <= names
 

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import time
+from importlib import import_module
 from pathlib import Path
 
 import fake_peers
@@ -22,23 +23,27 @@ from elubench.peers import (
     Judge,
     Mixture,
     Peer,
-    adapters,
     as_text,
     base,
     compare,
     comparison,
+    heats,
+    known,
+    lineup,
     load,
-    plan,
-    plans,
     processes,
     rounds,
     worker,
 )
 from elubench.peers import printed as tables
-from elubench.peers.processes import Failed, Missing, Worker
-from elubench.report.peers_figure import peers_figure, save_peers_figure
+from elubench.peers.figure import peers_figure, save_peers_figure
+from elubench.peers.processes import Failed, NotInstalled, Worker
 
 TESTS = Path(__file__).parent
+ADAPTERS = {
+    name: getattr(import_module(module), name)
+    for module, name in (peer.adapter.split(":") for peer in PEERS)
+}
 
 
 def fake(name, **options):
@@ -104,7 +109,7 @@ def by_coordinate(mixture, d):
 def made(name, X, module=None):
     if module is not None:
         pytest.importorskip(module)
-    adapter = getattr(adapters, name)()
+    adapter = ADAPTERS[name]()
     adapter.load()
     adapter.prepare(X, base.common_start(X))
     return adapter
@@ -189,8 +194,8 @@ class TestAdapters:
     def test_every_peer_has_an_adapter(self):
         for peer in PEERS:
             module, _, name = peer.adapter.partition(":")
-            assert module == adapters.__name__
-            adapter = getattr(adapters, name)
+            assert module.startswith("elubench.peers.")
+            adapter = ADAPTERS[name]
             assert peer.iterates == (adapter.iterate is not base.Adapter.iterate) or name == "SciPy"
             assert bool(peer.solvers) == (adapter.solve is not base.Adapter.solve)
             assert (peer.model == "same" or peer.model == "limit") == (not peer.note)
@@ -248,12 +253,12 @@ def goal():
 class TestSolvers:
     def solve(self, name, label, goal, budget=20.0, **changes):
         n, best = goal
-        session = worker.Session(getattr(adapters, name))
+        session = worker.Session(ADAPTERS[name])
         session.prepare(n, 1, best["seed"], solving=True)
         asked = {"radius": eb.radius("isotropic", n, 1), "optimum": best["loss"], **changes}
         return session.solve(label, budget=budget, **asked)
 
-    @pytest.mark.parametrize("label", adapters.ELUBENCH.solvers)
+    @pytest.mark.parametrize("label", known.ELUBENCH.solvers)
     def test_elubench(self, label, goal):
         if not JIT and label not in ("fit(auto)", "NewtonAnderson"):
             pytest.skip("takes too long without the JIT")
@@ -408,7 +413,7 @@ class TestProcesses:
         assert self.ask("Chatty")["extra"] < 1000
 
     def test_missing(self):
-        with pytest.raises(Missing, match="a_library_that_is_not_there"):
+        with pytest.raises(NotInstalled, match="a_library_that_is_not_there"):
             self.ask("Absent")
 
     def test_death(self):
@@ -461,7 +466,7 @@ class InProcess:
 
     def __init__(self, adapter, meanwhile=lambda: None):
         module, _, name = adapter.partition(":")
-        self._make = getattr({"fake_peers": fake_peers}.get(module, adapters), name)
+        self._make = getattr(import_module(module), name)
         self._session, self.version, self.alive = None, "", False
 
     def ask(self, do, limit=math.inf, **arguments):
@@ -469,7 +474,7 @@ class InProcess:
         if self._session is None:
             (hello,) = served(self._make)
             if "missing" in hello:
-                raise Missing(hello["missing"])
+                raise NotInstalled(hello["missing"])
             if "error" in hello:
                 raise Failed(hello["error"])
             self._session, self.version = worker.Session(self._make), hello["ok"]
@@ -500,13 +505,13 @@ def inside(monkeypatch):
     monkeypatch.setattr(comparison, "ELUBENCH", OWN)
 
 
-def cell(part, *peers, n=1000, d=1):
-    return plans.Cell(part, n, d, (OWN, *peers))
+def heat(part, *peers, n=1000, d=1):
+    return heats.Heat(part, n, d, (OWN, *peers))
 
 
-def settings(*cells, **changes):
+def settings(*some_heats, **changes):
     options = {"rounds": 3, "at_least": 0.002, "patience": 5.0, "budget": 0.3, **changes}
-    return plans.Plan(cells, **options)
+    return heats.Lineup(some_heats, **options)
 
 
 @pytest.mark.usefixtures("inside")
@@ -514,7 +519,7 @@ class TestCompare:
     def test_missing_crashing_and_slow(self):
         absent = fake("Absent", get="pip install it")
         others = (absent, fake("Raises"), fake("Broken"), fake("Slow"))
-        found = compare(settings(cell("iteration", *others), patience=0.6))
+        found = compare(settings(heat("iteration", *others), patience=0.6))
         rows = found.rows.set_index("peer")
         assert list(rows.index) == ["steady", "raises", "broken", "slow"]
         assert found.missing == ["absent is not installed: pip install it"]
@@ -534,22 +539,22 @@ class TestCompare:
             InProcess, "ask", lambda *a, **k: asked.append(a[0]._make) or usual(*a, **k)
         )
         absent = fake("Absent", solvers=("way",))
-        cells = [cell("iteration", absent), cell("iteration", absent), cell("answer", absent)]
-        found = compare(settings(*cells))
+        some_heats = [heat("iteration", absent), heat("iteration", absent), heat("answer", absent)]
+        found = compare(settings(*some_heats))
         assert asked.count(fake_peers.Absent) == 1
         assert found.missing == ["absent is not installed"]
         assert set(found.rows["peer"]) == {"steady"}
 
     def test_missing_in_the_answer(self):
         absent = fake("Absent", solvers=("one way", "another"))
-        found = compare(settings(cell("answer", absent)))
+        found = compare(settings(heat("answer", absent)))
         assert set(found.rows["peer"]) == {"steady"}
         assert len(found.missing) == 1
 
     def test_who_would_take_too_long_is_skipped(self):
         slow = fake("Slow")
-        cells = [cell("iteration", slow), cell("iteration", slow, n=20000)]
-        found = compare(settings(*cells, patience=0.5))
+        some_heats = [heat("iteration", slow), heat("iteration", slow, n=20000)]
+        found = compare(settings(*some_heats, patience=0.5))
         first, second = found.rows[found.rows["peer"] == "slow"].to_dict("records")
         assert (first["status"], second["status"]) == ("ok", "skipped")
         assert "for a single turn" in second["message"]
@@ -561,13 +566,13 @@ class TestCompare:
         monkeypatch.setattr(
             worker.Session, "release", lambda self: released.append(self) or usual(self)
         )
-        compare(settings(cell("iteration")))
+        compare(settings(heat("iteration")))
         # a session begins and prepares with a release; then after calibration and every round
         assert len(released) > 1 + 2 * 4
 
     def test_answers(self):
         stuck = fake("Stuck", solvers=("for ever", "gives up"))
-        found = compare(settings(cell("answer", stuck, fake("Raises", solvers=("way",)))))
+        found = compare(settings(heat("answer", stuck, fake("Raises", solvers=("way",)))))
         rows = found.rows.set_index(["target", "peer", "label"])
         for target in ("radius", "loss"):
             of = rows.loc[target]
@@ -586,7 +591,7 @@ class TestCompare:
 
     def test_slow_ways_are_gone_once(self, monkeypatch):
         monkeypatch.setattr(rounds, "_QUICK", 0.0)
-        found = compare(settings(cell("answer")))
+        found = compare(settings(heat("answer")))
         assert set(found.rows["rounds"]) == {1}
         assert set(found.rows["ratio"]) == {1.0}
 
@@ -595,12 +600,12 @@ class TestCompare:
             raise RuntimeError("none")
 
         monkeypatch.setattr(worker.Session, "optimum", optimum)
-        (row,) = compare(settings(cell("answer"))).rows.to_dict("records")
+        (row,) = compare(settings(heat("answer"))).rows.to_dict("records")
         assert (row["status"], row["message"]) == ("crashed", "RuntimeError: none")
 
     @pytest.mark.parametrize("part", ["iteration", "answer"])
     def test_interruption_keeps_what_is_there(self, part, tmp_path):
-        """Ctrl-C in the second cell, once its first peer has had turns."""
+        """Ctrl-C in the second heat, once its first peer has had turns."""
         seen = []
 
         def progress(now):
@@ -610,7 +615,7 @@ class TestCompare:
                 raise KeyboardInterrupt
 
         slow = fake("Slow", solvers=("way",))
-        found = compare(settings(cell(part, slow), cell(part, slow, n=2000)), tmp_path, progress)
+        found = compare(settings(heat(part, slow), heat(part, slow, n=2000)), tmp_path, progress)
         assert found.interrupted
         assert set(found.rows["n"]) == {1000, 2000}
         saved = load(tmp_path)
@@ -619,7 +624,7 @@ class TestCompare:
 
     def test_progress(self):
         seen = []
-        compare(settings(cell("iteration"), cell("answer")), progress=seen.append)
+        compare(settings(heat("iteration"), heat("answer")), progress=seen.append)
         shares = [now.share for now in seen]
         assert shares == sorted(shares)
         assert 0 <= shares[0] <= shares[-1] <= 1
@@ -628,22 +633,22 @@ class TestCompare:
 
     def test_files(self, tmp_path):
         folder = tmp_path / "new" / "folder"
-        found = compare(settings(cell("iteration")), folder)
+        found = compare(settings(heat("iteration")), folder)
         assert [path.name for path in folder.iterdir()] == ["peers.csv"]
         pd.testing.assert_frame_equal(load(folder), found.rows, check_dtype=False)
-        with pytest.raises(ValueError, match=r"there is no peers\.csv"):
+        with pytest.raises(ValueError, match=r"contains no peers\.csv"):
             load(tmp_path)
 
 
 class TestRows:
     def test_ratios_are_taken_within_a_round(self):
         turns = [
-            rounds.Turns(adapters.ELUBENCH, times=[1.0, 2.0, 4.0]),
-            rounds.Turns(adapters.READING, times=[0.5, 2.0, 2.0]),
-            rounds.Turns(adapters.TANH, times=[0.8, 0.8, 0.8]),
+            rounds.Turns(known.ELUBENCH, times=[1.0, 2.0, 4.0]),
+            rounds.Turns(known.READING, times=[0.5, 2.0, 2.0]),
+            rounds.Turns(known.TANH, times=[0.8, 0.8, 0.8]),
             rounds.Turns(OWN, times=[10.0, 40.0]),
         ]
-        rows = comparison.iteration_rows(rounds.Crew(), cell("iteration"), turns)
+        rows = comparison.iteration_rows(rounds.Crew(), heat("iteration"), turns)
         by = {row["peer"]: row for row in rows}
         assert by["steady"]["ratio"] == 15.0  # of 10 and 20
         assert by["steady"]["rounds"] == 2
@@ -652,11 +657,11 @@ class TestRows:
 
     def test_turns_that_did_not_count(self):
         turns = [
-            rounds.Turns(adapters.ELUBENCH, times=[1.0, math.nan]),
+            rounds.Turns(known.ELUBENCH, times=[1.0, math.nan]),
             rounds.Turns(OWN, times=[math.nan, math.nan]),
             rounds.Turns(fake("Slow")),
         ]
-        one, two = comparison.iteration_rows(rounds.Crew(), cell("iteration"), turns)
+        one, two = comparison.iteration_rows(rounds.Crew(), heat("iteration"), turns)
         assert (one["peer"], one["rounds"]) == ("elubench", 1)
         assert math.isnan(one["limit_ratio"])
         assert (two["peer"], two["status"], two["rounds"]) == ("steady", "disturbed", 0)
@@ -672,7 +677,7 @@ class TestRows:
 def example():
     """Rows of every kind, with the longest numbers that they can have."""
     crew = rounds.Crew()
-    sizes = [plans.Cell("iteration", 10**7, d, PEERS) for d in (1, 16)]
+    sizes = [heats.Heat("iteration", 10**7, d, PEERS) for d in (1, 16)]
     rows = []
     for place, size in enumerate(sizes):
         turns = [
@@ -698,7 +703,7 @@ def example():
             one.verdicts = [verdict | {"radius": None, "loss": None, **far}]
         ways.append(one)
     for d in (1, 4):
-        size = plans.Cell("answer", 10**5, d, PEERS)
+        size = heats.Heat("answer", 10**5, d, PEERS)
         rows += comparison.answer_rows(crew, size, ways, {"seed": 0})
     return pd.DataFrame(rows, columns=comparison.COLUMNS)
 
@@ -708,7 +713,7 @@ class TestTables:
         text = as_text(example())
         lines = text.splitlines()
         assert max(map(len, lines)) <= 80
-        assert "n = 10,000,000, d = 16: an EM iteration" in lines
+        assert "n = 10,000,000, d = 16: time per EM iteration" in lines
         assert "n = 100,000, d = 1: until the location is within the radius, 0.237" in lines
         assert any(line.startswith("reading once    limit") for line in lines)
         assert any(
@@ -753,53 +758,53 @@ class TestTables:
         assert axes.get_title(loc="left") == "d = 1"
         (one,) = peers_figure(rows[(rows["part"] == "answer") & (rows["d"] == 1)]).axes
         assert len(one.get_yticklabels()) == sum(len(peer.solvers) for peer in PEERS)
-        with pytest.raises(ValueError, match="nothing was measured"):
+        with pytest.raises(ValueError, match="nothing to draw"):
             peers_figure(rows[:0])
 
 
 # The command
 
 
-class TestPlan:
+class TestLineup:
     def test_goal(self):
-        assert plans.goal(10**8, 1) == pytest.approx(0.1, rel=1e-12)
-        assert plans.goal(40_000, 4) == pytest.approx(0.2, rel=1e-12)
+        assert heats.goal(10**8, 1) == pytest.approx(0.1, rel=1e-12)
+        assert heats.goal(40_000, 4) == pytest.approx(0.2, rel=1e-12)
 
     def test_default(self):
-        what = plan()
-        sizes = {(c.n, c.d) for c in what.cells if c.part == "iteration"}
+        what = lineup()
+        sizes = {(c.n, c.d) for c in what.heats if c.part == "iteration"}
         assert sizes == {(10**k, d) for k in range(4, 8) for d in (1, 4, 16)} | {(10**6, 64)}
-        (wide,) = [c for c in what.cells if c.d == 64]
+        (wide,) = [c for c in what.heats if c.d == 64]
         assert [peer.name for peer in wide.peers] == ["elubench", "reading", "tanh"]
-        assert [(c.n, c.d) for c in what.cells if c.part == "answer"] == [(10**5, 1), (10**5, 4)]
+        assert [(c.n, c.d) for c in what.heats if c.part == "answer"] == [(10**5, 1), (10**5, 4)]
 
     def test_quick_is_smaller(self):
-        usual, quick = plan(), plan(quick=True)
-        cost = [sum(plans.expected(p, c) for c in p.cells) for p in (usual, quick)]
+        usual, quick = lineup(), lineup(quick=True)
+        cost = [sum(heats.expected(p, c) for c in p.heats) for p in (usual, quick)]
         assert cost[1] < 60 < cost[0] < 900
         assert quick.budget < usual.budget
-        assert plan(quick=True, budget=7.0).budget == 7.0
+        assert lineup(quick=True, budget=7.0).budget == 7.0
 
     def test_only(self):
-        (one,) = plan([2000], [3], ["numpy"], "iteration").cells
+        (one,) = lineup([2000], [3], ["numpy"], "iteration").heats
         assert [peer.name for peer in one.peers] == ["elubench", "reading", "tanh", "numpy"]
-        (two,) = plan([2000], [3], ["numpy", "scipy"], "answer").cells
+        (two,) = lineup([2000], [3], ["numpy", "scipy"], "answer").heats
         assert [peer.name for peer in two.peers] == ["elubench", "scipy"]
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            ({"only": ["sklearn"]}, "unknown peer 'sklearn'; there are elubench"),
-            ({"n": [10]}, "n must be at least 1000, got 10"),
-            ({"d": [0]}, "d must be from 1 to 1024"),
-            ({"d": [17]}, "d must be from 1 to 16 in part 'answer', got 17"),
-            ({"part": "x"}, "part must be"),
-            ({"budget": 0.0}, "budget must be > 0"),
+            ({"only": ["sklearn"]}, "only must be one of elubench, .*, got 'sklearn'"),
+            ({"n": [10]}, "n must be >= 1000, got 10"),
+            ({"d": [0]}, "d in part 'iteration' must be between 1 and 1024, got 0"),
+            ({"d": [17]}, "d in part 'answer' must be between 1 and 16, got 17"),
+            ({"part": "x"}, "part must be one of all, iteration, answer"),
+            ({"budget": 0.0}, "budget must be finite and > 0"),
         ],
     )
     def test_errors(self, arguments, said):
         with pytest.raises(ValueError, match=said):
-            plan(**arguments)
+            lineup(**arguments)
 
 
 class TestCommand:
@@ -809,9 +814,9 @@ class TestCommand:
             (["--n", "1e3,many"], "--n takes whole numbers such as 1000,1e6; got 'many'"),
             (["--d", "1.5"], "--d takes whole numbers"),
             (["--n", "inf"], "--n takes whole numbers"),
-            (["--only", "sklearn"], "unknown peer 'sklearn'"),
+            (["--only", "sklearn"], "only must be one of elubench, "),
             (["--part", "half"], "half"),
-            (["--budget", "-1"], "budget must be > 0"),
+            (["--budget", "-1"], "budget must be finite and > 0"),
         ],
     )
     def test_errors_are_one_line(self, arguments, said, capsys):
@@ -825,15 +830,15 @@ class TestCommand:
     @pytest.fixture
     def planned(self, monkeypatch, inside):
         def other(*_, **__):
-            return settings(cell("iteration", fake("Absent", get="pip install it")))
+            return settings(heat("iteration", fake("Absent", get="pip install it")))
 
-        monkeypatch.setattr("elubench.peers.plan", other)
+        monkeypatch.setattr("elubench.peers.lineup", other)
 
     @pytest.mark.usefixtures("planned")
     def test_table_and_files(self, tmp_path, capsys):
         assert cli.main(["peers", "--out", str(tmp_path)]) == 0
         shown = capsys.readouterr()
-        assert shown.out.startswith("n = 1,000, d = 1: an EM iteration\n")
+        assert shown.out.startswith("n = 1,000, d = 1: time per EM iteration\n")
         assert "elubench: absent is not installed: pip install it\n" in shown.err
         names = {path.name for path in tmp_path.iterdir()}
         assert names == {"peers.csv", "peers.png", "machine.json"}

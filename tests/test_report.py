@@ -23,7 +23,6 @@ from elubench.papers.beyond_em.figures.makers import FIGURES
 from elubench.report import captions, errors, page, race, slope_figure, style, summary
 from elubench.report.figures import FigureMaker
 from elubench.report.typesetting import maths
-from elubench.studies import specs, tasks
 from elubench.verification import Claim, Evidence, Finding, Measurement
 from elubench.verification.verdicts import verdict_of
 
@@ -90,7 +89,7 @@ def rows(block, model="isotropic", d=1, n=(10**4, 10**5, 10**6, 10**7), replicat
         "study": "quick",
     }
     frame = pd.DataFrame(made).assign(**{**common, **given})
-    return frame.reindex(columns=[*tasks.SCHEMA.names, "study"])
+    return frame.reindex(columns=[*columns.SCHEMA.names, "study"])
 
 
 def to_the_end(block, **given):
@@ -107,7 +106,7 @@ def paths(block, model, d):
     frame = pd.concat(made, ignore_index=True).assign(
         block=block, model=model, d=d, n=1000, replicate=0, study="quick"
     )
-    return frame.reindex(columns=[*tasks.TRACE_SCHEMA.names, "study"])
+    return frame.reindex(columns=[*columns.TRACE_SCHEMA.names, "study"])
 
 
 def costs():
@@ -161,7 +160,7 @@ def as_planned(level):
     """A row for each block, model, size, start and algorithm that a level's studies plan."""
     results, traces = [], []
     for study in PAPER.level(level).studies:
-        for block in specs.load(study).blocks:
+        for block in reading.load(study).blocks:
             for model in block.models:
                 for n, d in block.sizes:
                     cell = {"study": study, "block": block.name, "model": model, "n": n, "d": d}

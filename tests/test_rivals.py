@@ -6,7 +6,7 @@ from conftest import needs_jit, scaled
 
 import elubench as eb
 from elubench.algorithms import newton
-from elubench.studies import tasks
+from elubench.studies.mle import maximum_likelihood
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General()]
 
@@ -262,7 +262,7 @@ class TestNewtonAnderson:
         assert len(missed) < 25
         for place in missed:
             assert runs[place].status == "converged"
-            assert tasks._mle(model, samples[place]).location_error > radius
+            assert maximum_likelihood(model, samples[place]).location_error > radius
         wide = 2.0 * n ** (-1 / 8)
         runs = eb.run_many(samples, model, eb.NewtonAnderson(), begin, radius=wide)
         assert all(run.status == "reached" and run.passes <= 25 for run in runs)

@@ -15,7 +15,7 @@ from study_tools import assert_same_rows, small
 
 import elubench as eb
 from elubench import studies
-from elubench.studies import store, tasks
+from elubench.studies import plan, rows, store
 from elubench.studies.store import StoreError, StoreWarning
 
 #: How many times the study is killed; 30 and more in a thorough check.
@@ -27,7 +27,7 @@ def finished(tmp_path_factory):
     """A finished study in twelve shards."""
     out = tmp_path_factory.mktemp("finished") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        patch.setattr(plan, "_TASK_SECONDS", 0.0)
         eb.run_study(small(traces=4), out)
     eb.load_results(out)
     return out
@@ -66,15 +66,15 @@ class TestLayout:
         assert (tmp_path / "out" / "study.toml").read_text() == text
 
     def test_no_pickle(self):
-        for name in ("specs", "tasks", "store", "engines", "running"):
-            code = (ROOT / "elubench" / "studies" / f"{name}.py").read_text()
+        for path in (ROOT / "elubench" / "studies").glob("*.py"):
+            code = path.read_text()
             assert not re.search(r"import \w*pickle|to_pickle|read_pickle|allow_pickle", code)
 
     def test_any_reader_of_parquet_can_read_it(self, finished):
         import pandas as pd
 
         frame = pd.read_parquet(shards(finished)[0])
-        assert list(frame.columns) == tasks.SCHEMA.names
+        assert list(frame.columns) == rows.SCHEMA.names
 
 
 class TestDamage:
@@ -82,9 +82,9 @@ class TestDamage:
         victim = shards(folder)[3]
         victim.write_bytes(victim.read_bytes()[: victim.stat().st_size // 2])
         with pytest.warns(StoreWarning, match=f"{victim.name} cannot be read .* was moved to"):
-            rows, computed = resumed(folder)
+            found, computed = resumed(folder)
         assert computed == 1
-        assert_same_rows(rows, eb.load_results(finished))
+        assert_same_rows(found, eb.load_results(finished))
         (aside,) = (folder / "set-aside").iterdir()
         assert aside.name.startswith(victim.name)
 
@@ -94,18 +94,18 @@ class TestDamage:
         content[len(content) // 4] ^= 0x10
         victim.write_bytes(content)
         with pytest.warns(StoreWarning, match="cannot be read"):
-            rows, computed = resumed(folder)
+            found, computed = resumed(folder)
         assert computed == 1
-        assert_same_rows(rows, eb.load_results(finished))
+        assert_same_rows(found, eb.load_results(finished))
 
     def test_empty_file_and_missing_file(self, folder, finished):
         first, second, *_ = shards(folder)
         first.write_bytes(b"")
         second.unlink()
         with pytest.warns(StoreWarning, match=f"{first.name} cannot be read"):
-            rows, computed = resumed(folder)
+            found, computed = resumed(folder)
         assert computed == 2
-        assert_same_rows(rows, eb.load_results(finished))
+        assert_same_rows(found, eb.load_results(finished))
 
     def test_strangers(self, folder, finished, tmp_path):
         first, second, third, *_ = shards(folder)
@@ -117,19 +117,19 @@ class TestDamage:
         shutil.copy(stranger, third)  # a shard of another study
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            rows, computed = resumed(folder)
+            found, computed = resumed(folder)
         said = " ".join(str(one.message) for one in heard)
         for why in ("task differs", "is not a shard", "is not a task", "study differs"):
             assert why in said
         assert (len(heard), computed) == (4, 2)
         assert len(list((folder / "set-aside").iterdir())) == 4
-        assert_same_rows(rows, eb.load_results(finished))
+        assert_same_rows(found, eb.load_results(finished))
 
     def test_shard_of_another_shape(self, folder):
         victim = shards(folder)[0]
         name = victim.stem
         hash = json.loads((folder / "study.json").read_text())["hash"]
-        table, _ = store._read(victim, tasks.SCHEMA)
+        table, _ = store._read(victim, rows.SCHEMA)
         victim.write_bytes(store.parquet(table.drop_columns("gap"), study=hash, task=name))
         with pytest.warns(StoreWarning, match="other columns"):
             assert resumed(folder)[1] == 1
@@ -184,7 +184,7 @@ class TestDamage:
 
     def test_other_columns_are_another_format(self):
         """Who changes the columns must change FORMAT, so that old folders are refused, not emptied."""
-        text = f"{tasks.SCHEMA} {tasks.TRACE_SCHEMA}"
+        text = f"{rows.SCHEMA} {rows.TRACE_SCHEMA}"
         columns = hashlib.sha256(text.encode()).hexdigest()[:12]
         assert (store.FORMAT, columns) == (1, "411d2bc51c02")
 
@@ -243,15 +243,15 @@ class TestAnotherStudy:
     def test_plan_of_the_folder_is_followed(self, finished, folder, monkeypatch):
         """Another version may cut the study differently; the folder's own cut stays."""
         shards(folder)[2].unlink()
-        monkeypatch.setattr(tasks, "_TASK_SECONDS", 1e9)
-        rows, computed = resumed(folder)
+        monkeypatch.setattr(plan, "_TASK_SECONDS", 1e9)
+        found, computed = resumed(folder)
         assert computed == 1
-        assert_same_rows(rows, eb.load_results(finished))
+        assert_same_rows(found, eb.load_results(finished))
 
 
 class TestFullDisk:
     def test_no_space(self, tmp_path, monkeypatch, finished):
-        monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+        monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
         flush, calls = os.fsync, []
 
         def full(descriptor):
@@ -271,14 +271,14 @@ class TestFullDisk:
 
     def test_limit_on_the_size_of_files(self, tmp_path, finished):
         pytest.importorskip("resource")
-        said, rows = python(
+        said, count = python(
             f"""
 import json, resource, sys
 sys.path.append({str(ROOT / "tests")!r})
 import elubench as eb
-from elubench.studies import tasks
+from elubench.studies import plan
 from study_tools import small
-tasks._TASK_SECONDS = 0.0
+plan._TASK_SECONDS = 0.0
 out = {str(tmp_path / "out")!r}
 eb.run_study(small(replicates=1), out + "-before")  # loads the kernels
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -293,7 +293,7 @@ print(json.dumps([said, len(eb.load_results(out))]))
 """
         )
         assert "File too large" in said
-        assert rows == 36
+        assert count == 36
         assert_same_rows(eb.load_results(tmp_path / "out"), eb.load_results(finished))
 
     def test_results_load_from_a_folder_that_cannot_be_written(self, folder, monkeypatch):
@@ -314,9 +314,9 @@ warnings.filterwarnings("ignore", "This process .* is multi-threaded", Deprecati
 sys.path.append({str(ROOT / "tests")!r})
 import elubench as eb
 from elubench import studies
-from elubench.studies import tasks
+from elubench.studies import plan
 from study_tools import small
-tasks._TASK_SECONDS = 0.0
+plan._TASK_SECONDS = 0.0
 
 def begin(out):
     child = os.fork()
@@ -367,8 +367,7 @@ print(json.dumps([killed, [*complete, folder]]))
         assert killed == KILLS
         expected = eb.load_results(finished)
         for folder in ["undisturbed", *complete]:
-            rows = eb.load_results(tmp_path / str(folder))
-            assert_same_rows(rows, expected)
+            assert_same_rows(eb.load_results(tmp_path / str(folder)), expected)
             assert not (tmp_path / str(folder) / "set-aside").exists()
 
     def test_two_processes_share_a_folder(self, tmp_path, finished):
@@ -402,7 +401,7 @@ print(json.dumps(None))
 
 def test_many_rows_load_through_one_file(tmp_path, monkeypatch):
     """The second load reads no shard at all."""
-    monkeypatch.setattr(tasks, "_TASK_SECONDS", 0.0)
+    monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
     eb.run_study(small(replicates=scaled(20, 4)), tmp_path / "out")
     before = eb.load_results(tmp_path / "out")
     monkeypatch.setattr(store.Store, "_tables", lambda self, tasks, *_: iter(tasks))

@@ -286,4 +286,4 @@ class TestCommands:
 
         monkeypatch.setattr(studies, "run_study", stop)
         assert cli.main(["verify", "--out", str(tmp_path / "out")]) == 130
-        assert "goes on from there" in capsys.readouterr().err
+        assert "resumes from there" in capsys.readouterr().err

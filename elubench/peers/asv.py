@@ -1,13 +1,13 @@
 """What asv measured, as one table: ``asv_results(".asv/results")``.
 
-asv itself is not needed. It keeps one JSON file for a machine, a commit and an environment, and beside
-them ``benchmarks.json`` with what it knew about the benchmarks when it last ran:
+asv itself is not needed. It keeps one JSON file per machine, commit and environment, and beside them
+``benchmarks.json``, which describes the benchmarks as of its last run:
 
     results/benchmarks.json
     results/<machine>/machine.json
     results/<machine>/<commit>-<environment>.json
 
-In a file, a benchmark is a row of lists with a place for each combination of its parameters, which are
+In a file, a benchmark is a row of lists with one entry per combination of its parameters, which are
 given by their ``repr``. A result of ``null`` failed; ``NaN`` was skipped, by the benchmark or because
 only others were asked for.
 """
@@ -34,8 +34,8 @@ _TEXT = (
     "benchmark", "suite", "name", "type", "unit", "version", "status",
 )  # fmt: skip
 _TIMES = ("date", "started")
-# Columns of ours and asv's names for them: the value's 99 % interval and quartiles, the calls in a
-# sample and the samples, where a benchmark has several.
+# Our columns and asv's names for them: the value's 99 % interval and quartiles, the calls per sample,
+# and the samples.
 _STATISTICS = {
     "low": "stats_ci_99_a",
     "high": "stats_ci_99_b",
@@ -61,7 +61,7 @@ _KINDS = {
 
 
 def asv_results(folder: str | os.PathLike[str] = ".asv/results") -> pd.DataFrame:
-    """Read the results of asv, a row for each value: machine x commit x benchmark x parameters.
+    """Read asv's results, one row per value: machine x commit x benchmark x parameters.
 
     Parameters
     ----------
@@ -73,26 +73,24 @@ def asv_results(folder: str | os.PathLike[str] = ".asv/results") -> pd.DataFrame
     unless it is "ok". ``benchmark`` is asv's full name, ``suite`` and ``name`` its two parts. ``low``
     and ``high`` are the ends of a 99 % interval, ``q25`` and ``q75`` quartiles, over ``repeat`` samples
     of ``number`` calls. ``date`` is the commit's, ``started`` the benchmark's. Rows whose ``version``
-    differs came from different code of the benchmark and do not compare. After these come the
-    parameters, a column for each name; where a name is taken, it has ``param_`` in front.
+    differs came from different benchmark code and are not comparable. The parameters follow, one
+    column per name, prefixed with ``param_`` if the name is taken.
 
     Raises
     ------
     ValueError
-        Where a file is not what asv writes; the message names the file.
+        If a file is not what asv writes; the message names the file.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"folder: expected a folder with results of asv; got {str(folder)!r}"
-        )
+        raise FileNotFoundError(f"folder must be a folder with asv's results, got {str(folder)!r}")
     paths = [path for path in sorted(folder.rglob("*.json")) if path.name not in _NO_RESULTS]
     known = _known(folder)
     return _frame([row for path in paths for row in _rows(path, known)])
 
 
 def _known(folder: Path) -> dict[str, Any]:
-    """What benchmarks.json says about each benchmark; nothing where there is none."""
+    """What benchmarks.json says about each benchmark; empty without the file."""
     for place in (folder, folder.parent):
         path = place / "benchmarks.json"
         if path.is_file():
@@ -105,15 +103,13 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:  # broken JSON, or broken UTF-8
-        raise ValueError(f"{path}: not JSON, or only the beginning of it: {error}") from None
+        raise ValueError(f"{path} is not JSON, or is cut short: {error}") from None
     if not isinstance(found, dict):
-        raise ValueError(
-            f"{path}: expected a JSON object, as asv writes; got {type(found).__name__}"
-        )
+        raise ValueError(f"{path} must be a JSON object, as asv writes, got {type(found).__name__}")
     if found.get("version", _FORMAT) != _FORMAT:
         raise ValueError(
-            f"{path}: format {found['version']!r} of asv; format {_FORMAT} is what can be read here "
-            "(`asv update` brings older files up to date)"
+            f"{path} must have asv's format {_FORMAT}, got format {found['version']!r} "
+            "(`asv update` converts older files)"
         )
     return found
 
@@ -123,7 +119,7 @@ def _rows(path: Path, known: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         names, results = found["result_columns"], found["results"]
     except KeyError as error:
-        raise ValueError(f"{path}: {error} is missing; is it a file of results of asv?") from None
+        raise ValueError(f"{path} has no {error}; is it a file of asv's results?") from None
     machine = found.get("params") or {}
     about = {
         "machine": machine.get("machine") or path.parent.name,
@@ -166,7 +162,7 @@ def _combinations(row: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[
 
 
 def _parsed(text: str) -> Any:
-    """The value whose ``repr`` this is, or the text where only Python code could tell."""
+    """The value whose ``repr`` this is, or the text itself if it is no literal."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -175,7 +171,7 @@ def _parsed(text: str) -> Any:
 
 def _outcome(row: Mapping[str, Any], place: int) -> dict[str, Any]:
     def at(column: str) -> Any:
-        values = row.get(column)  # None where there is nothing for any combination
+        values = row.get(column)  # None if there is nothing for any combination
         return values[place] if isinstance(values, list) else values
 
     value = at("result")
@@ -219,5 +215,5 @@ def _parameter(values: list[Any]) -> pd.Series[Any]:
 
 
 def _text(values: list[Any]) -> pd.Series[Any]:
-    """Text in the type that pandas itself would choose, which depends on pandas' version."""
+    """Text in the type that pandas itself would choose, which depends on its version."""
     return pd.Series(values) if any(values) else pd.Series(values, dtype=object)

@@ -1,11 +1,11 @@
-"""What a peer is: a name for tables, an adapter to load in a process of its own, how to get it.
+"""What a peer is: a name for tables, an adapter that runs in its own process, how to install it.
 
-An adapter does two things, either of which it may leave out:
+An adapter does one or both of two things:
 
-``iterate(count)``       exactly that many EM iterations from the common start, and what came out;
+``iterate(count)``       makes exactly that many EM iterations from the common start;
 ``solve(label, judge)``  fits until the judge has seen enough, showing it iterates on the way.
 
-Whatever comes out is a :class:`Mixture`, and one function says what its loss is, whoever made it.
+Every result is a :class:`Mixture`, and one function computes its loss, whoever made it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elubench.algorithms.base import Look
 from elubench.checks import Floats
 
-#: Distance of the locations from their middle where all of them start.
+#: Distance of the locations from their middle at the common start.
 START_NORM = 0.8
-#: How a fit ended that could have gone on.
+#: How a fit ended that had not stopped by itself.
 BUDGET = "budget"
 #: How far above the optimum the mean loss may be at the answer.
 TOLERANCE = 1e-9
+#: Iterations between two looks at a running fit, as a share of those made.
+LOOK_EVERY = 0.04
+MOST_ITERATIONS = 10_000_000
+
+_LOOK = Look("#868686", "d", (0.0, (2.0, 2.0)))
 
 
 class Mixture(NamedTuple):
@@ -59,7 +65,7 @@ def mean_loss(X: Floats, mixture: Mixture) -> float:
 
 
 def common_start(X: Floats) -> Mixture:
-    """Where all start: every coordinate the same, the variance such that the second moments fit."""
+    """The start of all: equal coordinates, and the variance that matches the second moments."""
     d = X.shape[1]
     theta = np.full(d, START_NORM / math.sqrt(d))
     second = float(np.mean([column @ column for column in X.T])) / len(X)
@@ -67,20 +73,20 @@ def common_start(X: Floats) -> Mixture:
 
 
 class Adapter:
-    """A peer in its process. A subclass imports its library in :meth:`load`, never before."""
+    """A peer in its process. A subclass imports its library in :meth:`load`, not before."""
 
-    #: Top-level modules without which it is not installed; any other failure to import is a fault.
+    #: Top-level modules whose absence means "not installed"; any other failed import is an error.
     modules: tuple[str, ...] = ()
-    #: Distribution whose version is shown; by default this package.
+    #: Distribution whose version is shown; by default that of elubench.
     distribution = ""
-    #: Whether a first call, with this number of iterations or at all, compiles.
+    #: Whether a first call compiles, ever or for each number of iterations.
     compiles = False
 
     def load(self) -> None:
         """Import what is needed."""
 
     def prepare(self, X: Floats, start: Mixture) -> None:
-        """Take the data, in the form that the library likes best, and the start."""
+        """Take the start, and the data in the form that suits the library best."""
         raise NotImplementedError
 
     def iterate(self, count: int) -> Mixture | None:
@@ -88,19 +94,19 @@ class Adapter:
         raise NotImplementedError
 
     def solve(self, label: str, judge: Judge) -> str:
-        """Fit from the start until ``judge.look`` says that it is enough, or to its own end.
+        """Fit from the start until ``judge.look`` returns True, or until it stops by itself.
 
-        Returned is how it ended: ``BUDGET`` where it was not by itself.
+        Return how it ended: ``BUDGET`` unless it stopped by itself.
         """
         raise NotImplementedError
 
 
 class Judge:
-    """Says when a fit is there; its clock stands still while it looks.
+    """Decides when a fit has reached the answer; its clock stops while it looks.
 
     There are two answers: the locations within the radius of their middle, and the loss within
-    ``TOLERANCE`` of the optimum. A model that is wider than the constrained one is judged by its own
-    likelihood, so that what it can do more is a head start.
+    ``TOLERANCE`` of the optimum. A model wider than the constrained one is judged by its own
+    likelihood, so its extra freedom is a head start.
     """
 
     def __init__(self, X: Floats, radius: float, optimum: float, budget: float):
@@ -122,7 +128,7 @@ class Judge:
         self._before, self._running = 0.0, time.perf_counter()
 
     def look(self, iterations: int, mixture: Mixture, seconds: float | None = None) -> bool:
-        """Look at an iterate, made after ``seconds`` of the own clock or now; true means enough."""
+        """Look at an iterate, made after ``seconds`` (by default now); True means that it is enough."""
         now = self._before + time.perf_counter() - self._running
         self.seconds = now if seconds is None else seconds
         self.iterations = int(iterations)
@@ -138,7 +144,7 @@ class Judge:
         return there or self.seconds > self.budget
 
     def verdict(self) -> dict[str, Any]:
-        """What was seen, as values that JSON can hold."""
+        """What was seen, as values for JSON."""
         return {
             "radius": self.radius_at,
             "loss": self.loss_at,
@@ -158,10 +164,12 @@ class Peer:
     name : in tables, and for ``--only``.
     adapter : "module:class", loaded in the peer's process.
     model : what it fits, in a word; "same" is the constrained model.
-    note : what it fits, in a sentence, where that is something else.
+    note : what it fits, in a sentence, if that is another model.
     get : the command that installs it.
+    iterates : whether it can make a given number of EM iterations.
     solvers : names of its ways to the answer; none by default.
-    nanoseconds : roughly, for a row and EM iteration: of its own, and for each coordinate.
+    nanoseconds : per row and EM iteration, roughly: a constant, and a term per coordinate.
+    look : colour, marker and dash in figures.
     """
 
     name: str
@@ -172,3 +180,4 @@ class Peer:
     iterates: bool = True
     solvers: tuple[str, ...] = ()
     nanoseconds: tuple[float, float] = (10.0, 5.0)
+    look: Look = _LOOK

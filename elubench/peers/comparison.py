@@ -1,4 +1,4 @@
-"""A comparison: measured, made into rows, written and read again.
+"""A comparison: measure, make rows, write and read them.
 
 Ratios are taken within a round, to elubench in that round; medians and quartiles are over rounds.
 """
@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from elubench.checks import Floats
-from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import BUDGET, Peer
-from elubench.peers.plans import Cell, Plan, expected, expected_turns
+from elubench.peers.heats import Heat, Lineup, expected, expected_turns
+from elubench.peers.known import ELUBENCH, LIMITS
 from elubench.peers.processes import Failed
 from elubench.peers.rounds import ATTEMPTS, Attempts, Crew, Turns, attempt, take_turns
 
@@ -36,8 +36,8 @@ _TEXT = ("label", "version", "message")
 Row = dict[str, Any]
 
 
-class Progress(NamedTuple):
-    """How far it is: a share of the work, what is done now, and roughly the seconds left."""
+class Headway(NamedTuple):
+    """How far a comparison is: the share done, what it is doing, and roughly the seconds left."""
 
     share: float
     doing: str
@@ -46,7 +46,7 @@ class Progress(NamedTuple):
 
 @dataclass
 class Comparison:
-    """What was measured. ``missing`` has a line for each peer that is not installed."""
+    """What was measured. ``missing`` has a line per peer that is not installed."""
 
     rows: pd.DataFrame
     missing: list[str] = field(default_factory=list)
@@ -54,17 +54,17 @@ class Comparison:
 
 
 def compare(
-    what: Plan,
+    what: Lineup,
     out: str | os.PathLike[str] | None = None,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[Headway], None] = lambda _: None,
 ) -> Comparison:
-    """Measure; an interruption (Ctrl-C) ends it early and keeps what is there.
+    """Measure; an interruption (Ctrl-C) ends it early and keeps what was measured.
 
     Parameters
     ----------
-    what : see :func:`elubench.peers.plan`.
-    out : a folder; the rows so far are written to it after every cell.
-    progress : called with a :class:`Progress`, several times a second.
+    what : see :func:`elubench.peers.lineup`.
+    out : a folder, to which the rows so far are written after every heat.
+    progress : called with a :class:`Headway`, several times a second.
     """
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -73,10 +73,10 @@ def compare(
     rows: list[Row] = []
     interrupted = False
     try:
-        for cell in what.cells:
-            pace.enter(cell)
+        for heat in what.heats:
+            pace.enter(heat)
             try:
-                rows += _measured(crew, what, cell, pace)
+                rows += _measured(crew, what, heat, pace)
             except _Interrupted as stop:
                 rows += stop.rows
                 interrupted = True
@@ -102,47 +102,46 @@ def save(rows: pd.DataFrame, folder: str | os.PathLike[str]) -> None:
 
 
 def load(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """The rows that a run left in a folder, one for each sample, peer, way and target.
+    """The rows that :func:`compare` wrote to a folder, one per sample, peer, way and target.
 
-    ``target`` is "iteration" (an EM iteration), "radius" or "loss" (the time until then). ``status``
-    is "ok"; "budget", where ``seconds`` and ``ratio`` are lower bounds; "stopped", where a fit ended by
-    itself before it was there; "skipped", where it would have taken too long; "disturbed", where no
-    turn could be used; or "crashed". ``message`` says more. ``ratio`` is to elubench and
-    ``limit_ratio`` to the larger of the two limits of the hardware, with quartiles in ``_low`` and
-    ``_high``.
+    ``target`` is "iteration" (time per EM iteration), "radius" or "loss" (time to reach it).
+    ``status`` is "ok"; "budget": ``seconds`` and ``ratio`` are lower bounds; "stopped": the fit ended
+    by itself too early; "skipped": it would have taken too long; "disturbed": no turn could be used;
+    or "crashed". ``message`` says more. ``ratio`` is to elubench and ``limit_ratio`` to the larger of
+    the two limits of the hardware, with quartiles in ``_low`` and ``_high``.
     """
     path = Path(folder) / FILE
     if not path.exists():
-        raise ValueError(f"{folder}: there is no {FILE}")
+        raise ValueError(f"{folder} contains no {FILE}")
     rows = pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str))
     return rows.fillna(dict.fromkeys(_TEXT, ""))
 
 
 class _Interrupted(Exception):
-    """Ctrl-C, with the rows of the cell that was being measured."""
+    """Ctrl-C, with the rows of the heat that was being measured."""
 
     def __init__(self, rows: list[Row]):
         super().__init__()
         self.rows = rows
 
 
-def _measured(crew: Crew, what: Plan, cell: Cell, pace: _Pace) -> list[Row]:
+def _measured(crew: Crew, what: Lineup, heat: Heat, pace: _Pace) -> list[Row]:
     stopped = False
     turns: list[Turns] = []
     attempts: list[Attempts] = []
     known: Row = {}
     try:
-        if cell.part == "iteration":
-            take_turns(crew, what, cell, pace.step, turns)
+        if heat.part == "iteration":
+            take_turns(crew, what, heat, pace.step, turns)
         else:
-            attempt(crew, what, cell, pace.step, known, attempts)
+            attempt(crew, what, heat, pace.step, known, attempts)
     except KeyboardInterrupt:
         stopped = True
     except Failed as error:  # without an optimum there is no answer
-        return [_row(crew, cell, ELUBENCH, "radius", status="crashed", message=str(error))]
+        return [_row(crew, heat, ELUBENCH, "radius", status="crashed", message=str(error))]
     rows = [
-        *iteration_rows(crew, cell, turns),
-        *answer_rows(crew, cell, attempts, known),
+        *iteration_rows(crew, heat, turns),
+        *answer_rows(crew, heat, attempts, known),
     ]
     if stopped:
         raise _Interrupted(rows)
@@ -153,7 +152,7 @@ def _measured(crew: Crew, what: Plan, cell: Cell, pace: _Pace) -> list[Row]:
 
 
 def quartiles(values: Any) -> tuple[float, float, float]:
-    """Lower quartile, median and upper quartile of what is a number."""
+    """Lower quartile, median and upper quartile of the finite values."""
     numbers = np.asarray(values, dtype=np.float64)
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:
@@ -162,12 +161,12 @@ def quartiles(values: Any) -> tuple[float, float, float]:
     return float(low), float(middle), float(high)
 
 
-def _row(crew: Crew, cell: Cell, peer: Peer, target: str, **values: Any) -> Row:
+def _row(crew: Crew, heat: Heat, peer: Peer, target: str, **values: Any) -> Row:
     row: Row = dict.fromkeys(COLUMNS, math.nan)
     row |= {
-        "part": cell.part,
-        "n": cell.n,
-        "d": cell.d,
+        "part": heat.part,
+        "n": heat.n,
+        "d": heat.d,
         "seed": 0,
         "target": target,
         "peer": peer.name,
@@ -185,8 +184,8 @@ def _spread(name: str, values: Any) -> Row:
     return {name: middle, f"{name}_low": low, f"{name}_high": high}
 
 
-def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
-    """Rows of an EM iteration, in the order of the turns."""
+def iteration_rows(crew: Crew, heat: Heat, turns: list[Turns]) -> list[Row]:
+    """Rows of the time per EM iteration, in the order of the turns."""
     rounds = max((len(one.times) for one in turns), default=0)
     times = {one.peer: np.full(rounds, np.nan) for one in turns}
     for one in turns:
@@ -211,15 +210,15 @@ def iteration_rows(crew: Crew, cell: Cell, turns: list[Turns]) -> list[Row]:
                 "limit_ratio": quartiles(mine / limit)[1],
             }
         elif one.times:
-            values = {"status": "disturbed", "message": "no turn was free of disturbances"}
+            values = {"status": "disturbed", "message": "every turn was disturbed"}
         else:  # interrupted before its first turn
             continue
-        rows.append(_row(crew, cell, one.peer, "iteration", rounds=done, **values))
+        rows.append(_row(crew, heat, one.peer, "iteration", rounds=done, **values))
     return rows
 
 
-def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], known: Row) -> list[Row]:
-    """Rows of the time to the radius and to the loss. The first of elubench's that is there is 1."""
+def answer_rows(crew: Crew, heat: Heat, attempts: list[Attempts], known: Row) -> list[Row]:
+    """Rows of the time to the radius and to the loss; elubench's first way that gets there is 1."""
     rows = []
     for target in ("radius", "loss"):
         times = {}
@@ -235,7 +234,7 @@ def answer_rows(crew: Crew, cell: Cell, attempts: list[Attempts], known: Row) ->
             values = _answer(one, target, times[place], own)
             if values:
                 values |= {"label": one.label, "seed": known["seed"]}
-                rows.append(_row(crew, cell, one.peer, target, **values))
+                rows.append(_row(crew, heat, one.peer, target, **values))
     return rows
 
 
@@ -279,39 +278,39 @@ def _answer(one: Attempts, target: str, mine: Floats, own: Floats) -> Row:
 
 
 class _Pace:
-    """What is done, what is left, and saying so."""
+    """Keeps count of what is done and left, and reports it."""
 
-    def __init__(self, what: Plan, progress: Callable[[Progress], None]):
+    def __init__(self, what: Lineup, progress: Callable[[Headway], None]):
         self._what = what
         self._progress = progress
-        self._whole = sum(expected(what, cell) for cell in what.cells) or 1.0
+        self._whole = sum(expected(what, heat) for heat in what.heats) or 1.0
         self._begun = time.monotonic()
         self._before = self._within = 0.0
-        self._cell: Cell | None = None
+        self._heat: Heat | None = None
         self._peer: Peer | None = None
 
-    def enter(self, cell: Cell) -> None:
-        if self._cell is not None:
-            self._before += expected(self._what, self._cell)
-        self._cell, self._within, self._peer = cell, 0.0, None
+    def enter(self, heat: Heat) -> None:
+        if self._heat is not None:
+            self._before += expected(self._what, self._heat)
+        self._heat, self._within, self._peer = heat, 0.0, None
         self.show()
 
     def step(self, peer: Peer) -> None:
-        assert self._cell is not None
-        if self._cell.part == "iteration":
-            turns = expected_turns(self._what, self._cell, peer)
+        assert self._heat is not None
+        if self._heat.part == "iteration":
+            turns = expected_turns(self._what, self._heat, peer)
             self._within += turns / (1 + self._what.rounds)
         else:
-            ways = sum(len(peer.solvers) for peer in self._cell.peers)
-            self._within += expected(self._what, self._cell) / (1 + ATTEMPTS * ways)
+            ways = sum(len(peer.solvers) for peer in self._heat.peers)
+            self._within += expected(self._what, self._heat) / (1 + ATTEMPTS * ways)
         self._peer = peer
         self.show()
 
     def show(self) -> None:
-        assert self._cell is not None
-        done = self._before + min(self._within, expected(self._what, self._cell))
+        assert self._heat is not None
+        done = self._before + min(self._within, expected(self._what, self._heat))
         took = time.monotonic() - self._begun
-        # the estimates set the pace at first, what was seen does later
+        # at first the estimates set the pace, later the measurements do
         pace = (took + 20.0) / (done + 20.0)
-        doing = str(self._cell) + (f": {self._peer.name}" if self._peer is not None else "")
-        self._progress(Progress(done / self._whole, doing, (self._whole - done) * pace))
+        doing = str(self._heat) + (f": {self._peer.name}" if self._peer is not None else "")
+        self._progress(Headway(done / self._whole, doing, (self._whole - done) * pace))

@@ -1,4 +1,4 @@
-"""A comparison for a reader: tables in 80 columns, and notes on what each peer can express."""
+"""A comparison as text: tables in 80 columns, and notes on what each peer fits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from elubench.peers.adapters import ELUBENCH, PEERS, READING, TANH
 from elubench.peers.base import START_NORM, TOLERANCE, Peer
-from elubench.peers.plans import goal
+from elubench.peers.heats import goal
+from elubench.peers.known import ELUBENCH, PEERS, READING, TANH
 
 _WIDTH = 80
 _NAMES = {READING.name: "reading once", TANH.name: "tanh alone"}
@@ -21,7 +21,7 @@ Records = list[dict[str, Any]]
 
 
 def as_text(rows: pd.DataFrame, peers: Sequence[Peer] = PEERS) -> str:
-    """All tables, and the notes that go with them."""
+    """All tables, followed by their notes."""
     records: Records = rows.to_dict("records")  # type: ignore[assignment]
     if not records:
         return "nothing was measured"
@@ -29,7 +29,7 @@ def as_text(rows: pd.DataFrame, peers: Sequence[Peer] = PEERS) -> str:
     for (n, d, target), some in groupby(records, lambda row: (row["n"], row["d"], row["target"])):
         title = f"n = {n:,}, d = {d}: "
         if target == "iteration":
-            blocks.append(_iteration(title + "an EM iteration", list(some)))
+            blocks.append(_iteration(title + "time per EM iteration", list(some)))
         elif target == "radius":
             within = _three(goal(n, d))
             blocks.append(
@@ -44,7 +44,7 @@ def as_text(rows: pd.DataFrame, peers: Sequence[Peer] = PEERS) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in three digits with its unit."""
+    """A time in three digits, with its unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if value * factor >= 0.9995:
             return f"{_three(value * factor)} {unit}"
@@ -70,7 +70,7 @@ def _between(row: dict[str, Any]) -> str:
 
 
 def _told(head: str, text: str) -> list[str]:
-    """A row that has a sentence instead of numbers, three lines of it at most."""
+    """A row with a sentence instead of numbers, at most three lines long."""
     shown = textwrap.wrap(text, _WIDTH - len(head) - 2, max_lines=3, placeholder=" ...")
     return [
         (head if not line else " " * len(head)) + "  " + part for line, part in enumerate(shown)
@@ -121,22 +121,22 @@ def _notes(records: Records, peers: Sequence[Peer]) -> list[str]:
     parts = {row["part"] for row in records}
     notes = [
         "Medians and quartiles are over rounds in which everyone has a turn; ratios are to "
-        f"{ELUBENCH.name} in the same round. Model: 'same' is two Gaussians of equal weight and one "
-        "variance, at -theta and theta."
+        f"{ELUBENCH.name} in the same round. Model 'same': two Gaussians at -theta and theta with "
+        "equal weights and one variance."
     ]
     if READING.name in present:
         notes.append(
-            "/limit: to the larger of two limits of this hardware, which are to read the data once "
-            "and to compute a tanh for every row in the cache, both with all threads."
+            "/limit: ratio to the larger of two limits of this hardware: reading the data once, and "
+            "computing one tanh per row in the cache, both with all threads."
         )
     if "answer" in parts:
         notes.append(
-            f"All start {START_NORM} from 0 on the same sample, but for fit(auto), which finds its own "
-            "start and is timed as a whole. Packing counts, compiling does not. A ratio of 1 marks "
-            "what the others are compared with; > is a lower bound, and what follows is how far off it "
-            "still was. The radius is n^(-1/8) at d = 1 and 2 (d/n)^(1/4) at d >= 2. A wider model is "
-            "there when its own likelihood is as high as the constrained optimum: what it can do more "
-            "is a head start."
+            f"All start {START_NORM} from 0 on the same sample, except fit(auto), which finds its own "
+            "start and is timed as a whole. Packing is timed, compiling is not. A ratio of 1 marks "
+            "what the others are compared with; > is a lower bound, followed by the distance still to "
+            "go. The radius is n^(-1/8) at d = 1 and 2 (d/n)^(1/4) at d >= 2. A wider model is done "
+            "when its own likelihood is as high as the constrained optimum: its extra freedom is a "
+            "head start."
         )
     notes += [peer.note for peer in peers if peer.note and peer.name in present]
     return [textwrap.fill(note, _WIDTH, subsequent_indent="  ") for note in notes]

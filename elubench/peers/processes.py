@@ -1,4 +1,4 @@
-"""The other end of a worker: requests to a peer's process, and what became of it."""
+"""The near end of a worker: sends requests to a peer's process, and explains how it ended."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _CODE = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from elubench.peers.worker import main; main(sys.argv[2])"
 )
-_TICK = 0.2  # seconds between calls of what is to be done while waiting
+_TICK = 0.2  # seconds between calls of ``meanwhile`` while waiting
 
 
-class Missing(Exception):
+class NotInstalled(Exception):
     """The peer is not installed."""
 
 
 class Failed(Exception):
-    """The peer could not do it; the message says why."""
+    """The peer failed; the message says why."""
 
 
 class Worker:
@@ -86,7 +86,7 @@ class Worker:
             stderr=self._printed,
             text=True,
             encoding="utf-8",
-            start_new_session=True,  # Ctrl-C is for the one who started it
+            start_new_session=True,  # Ctrl-C is for the parent alone
         )
         heard = (self._process.stdout, self._answers)
         self._listener = threading.Thread(target=_listen, args=heard, daemon=True)
@@ -109,13 +109,13 @@ class Worker:
         answer = json.loads(line)
         if "missing" in answer:
             self.stop()
-            raise Missing(answer["missing"])
+            raise NotInstalled(answer["missing"])
         if "error" in answer:
             raise Failed(answer["error"])
         return answer["ok"]
 
     def _obituary(self) -> str:
-        """Why the process is gone: what ended it, and the last that it printed."""
+        """Why the process is gone: what ended it, and the last line it printed."""
         status = 0 if self._process is None else self._process.wait()
         self._printed.seek(0)
         lines = self._printed.read().decode(errors="replace").split("\n")
@@ -133,14 +133,14 @@ class Worker:
 
 
 def _listen(stream: Any, answers: queue.Queue[str]) -> None:
-    """Pass on lines, and an empty one at their end."""
+    """Pass on lines, then an empty one."""
     for line in stream:
         answers.put(line)
     answers.put("")
 
 
 def free_memory() -> float:
-    """Bytes that are free, or half of those there are, or 4 GiB where the system does not say."""
+    """Bytes that are free, at least half of all; 4 GiB where the system does not say."""
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         return float(page) * max(os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES") // 2)

@@ -1,11 +1,11 @@
-"""Who does what in which order: rounds of turns, and attempts at the answer.
+"""The order of work: rounds of turns, and attempts at the answer.
 
-**An EM iteration.** A turn is two calls, one of which makes some iterations more; their difference,
-divided, is an iteration without what a call costs. In a round everyone has a turn, so that a
-disturbance of the machine meets all. Who is slow has fewer rounds.
+**Time per EM iteration.** A turn is two calls, one of which makes some more iterations; the difference
+in time, per iteration, is free of the overhead of a call. Everyone has one turn per round, so that a
+disturbance of the machine affects all. Slow peers have fewer rounds.
 
-**To the answer.** Everyone starts at the same point of the same sample, but for ``fit``, which finds
-its own. Who is quick is asked again, in rounds.
+**Time to the answer.** Everyone starts at the same point of the same sample, except ``fit``, which
+finds its own. Quick attempts are repeated, in rounds.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from elubench.peers.adapters import ELUBENCH, LIMITS
 from elubench.peers.base import Peer
-from elubench.peers.plans import CALLS, REST, Cell, Plan, goal
-from elubench.peers.processes import Failed, Missing, Worker, free_memory
+from elubench.peers.heats import CALLS, REST, Heat, Lineup, goal
+from elubench.peers.known import ELUBENCH, LIMITS
+from elubench.peers.processes import Failed, NotInstalled, Worker, free_memory
 
-_LIMITS_FROM = 1_000_000  # row-coordinates; below, to start threads takes longer than either limit
+_LIMITS_FROM = 1_000_000  # row-coordinates; below, starting threads takes longer than either limit
 _COPIES = 3.0  # of the data, in a peer's process
-_GRACE = 60.0  # seconds beyond its time after which a peer is taken for dead
+_GRACE = 60.0  # seconds over its time after which a peer is considered dead
 ATTEMPTS = 5
-_QUICK = 3.0  # seconds of an attempt that is made again
+_QUICK = 3.0  # longest attempt, in seconds, that is repeated
 
 
 class Crew:
-    """The peers' processes, and who turned out not to be installed."""
+    """The peers' processes, and which peers are not installed."""
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None):
         self._workers: dict[Peer, Worker] = {}
@@ -39,17 +39,17 @@ class Crew:
         self.missing: dict[Peer, str] = {}
 
     def ask(self, peer: Peer, do: str, limit: float = math.inf, **arguments: Any) -> Any:
-        """A request to a peer; see :class:`elubench.peers.worker.Session`."""
+        """Send a request to a peer; see :class:`elubench.peers.worker.Session`."""
         if peer not in self._workers:
             self._workers[peer] = Worker(peer.adapter, self._meanwhile)
         try:
             return self._workers[peer].ask(do, limit, **arguments)
-        except Missing as error:
+        except NotInstalled as error:
             self.missing[peer] = str(error)
             raise
 
     def release(self, peer: Peer) -> None:
-        """Have a peer forget its data, if it is alive."""
+        """Have a peer drop its data, if it is alive."""
         if peer in self._workers and self._workers[peer].alive:
             with suppress(Failed):
                 self.ask(peer, "release")
@@ -63,7 +63,7 @@ class Crew:
         self._seen[peer, d] = seconds / n
 
     def foreseen(self, peer: Peer, n: int, d: int) -> float:
-        """What such a call will take, if one with the same d was seen; else 0."""
+        """What such a call will take, if one with the same d was made; else 0."""
         return self._seen.get((peer, d), 0.0) * n
 
     def dismiss(self) -> None:
@@ -74,7 +74,7 @@ class Crew:
 
 @dataclass
 class Turns:
-    """A peer's turns in a cell: seconds of an iteration by round, not a number where it had none."""
+    """A peer's turns in a heat: seconds per iteration by round, NaN where it had none."""
 
     peer: Peer
     extra: int = 0
@@ -85,25 +85,25 @@ class Turns:
     spent: float = 0.0
 
     def another(self, patience: float) -> bool:
-        """Whether there is time for another turn; the first is always had."""
+        """Whether there is time for another turn; there always is for the first."""
         ready = not self.failure and not self.skipped
         return ready and (not self.spent or self.spent + self.expected <= patience)
 
 
 def take_turns(
-    crew: Crew, what: Plan, cell: Cell, step: Callable[[Peer], None], turns: list[Turns]
+    crew: Crew, what: Lineup, heat: Heat, step: Callable[[Peer], None], turns: list[Turns]
 ) -> None:
     """Fill ``turns``, which holds what was measured even if this is interrupted."""
-    small = cell.n * (2 + cell.d) < _LIMITS_FROM
+    small = heat.n * (2 + heat.d) < _LIMITS_FROM
     present = [
-        peer for peer in cell.peers if peer not in crew.missing and not (small and peer in LIMITS)
+        peer for peer in heat.peers if peer not in crew.missing and not (small and peer in LIMITS)
     ]
-    keep = 8.0 * cell.n * cell.d * _COPIES * len(present) < 0.5 * free_memory()
+    keep = 8.0 * heat.n * heat.d * _COPIES * len(present) < 0.5 * free_memory()
     limit = 4.0 * what.patience + _GRACE
-    sample = {"n": cell.n, "d": cell.d, "seed": 0}
+    sample = {"n": heat.n, "d": heat.d, "seed": 0}
     for peer in present:
         one = Turns(peer)
-        foreseen = CALLS * crew.foreseen(peer, cell.n, cell.d)
+        foreseen = CALLS * crew.foreseen(peer, heat.n, heat.d)
         if foreseen > 2.0 * what.patience:
             one.skipped = f"would take {foreseen:.0f} s for a single turn"
             turns.append(one)
@@ -113,10 +113,10 @@ def take_turns(
             crew.ask(peer, "prepare", **sample)
             found = crew.ask(peer, "calibrate", limit, at_least=what.at_least)
             one.extra, one.expected = int(found["extra"]), float(found["seconds"])
-            crew.remember(peer, cell.n, cell.d, float(found["call"]))
+            crew.remember(peer, heat.n, heat.d, float(found["call"]))
             if not keep:
                 crew.release(peer)
-        except Missing:
+        except NotInstalled:
             continue
         except Failed as error:
             one.failure = str(error)
@@ -154,21 +154,21 @@ class Attempts:
 
 def attempt(
     crew: Crew,
-    what: Plan,
-    cell: Cell,
+    what: Lineup,
+    heat: Heat,
     step: Callable[[Peer], None],
     known: dict[str, Any],
     attempts: list[Attempts],
 ) -> None:
     """Fill ``attempts``, and ``known`` with the seed of the sample and its optimum."""
-    within = goal(cell.n, cell.d)
+    within = goal(heat.n, heat.d)
     step(ELUBENCH)
-    known |= crew.ask(ELUBENCH, "optimum", n=cell.n, d=cell.d, radius=within)
+    known |= crew.ask(ELUBENCH, "optimum", n=heat.n, d=heat.d, radius=within)
     asked = {"radius": within, "optimum": known["loss"], "budget": what.budget}
-    sample = {"n": cell.n, "d": cell.d, "seed": known["seed"], "solving": True}
+    sample = {"n": heat.n, "d": heat.d, "seed": known["seed"], "solving": True}
     attempts += [
         Attempts(peer, label)
-        for peer in cell.peers
+        for peer in heat.peers
         if peer not in crew.missing
         for label in peer.solvers
     ]
@@ -184,7 +184,7 @@ def attempt(
                 crew.ask(one.peer, "prepare", **sample)
                 limit = 4.0 * what.budget + _GRACE
                 one.verdicts.append(crew.ask(one.peer, "solve", limit, label=one.label, **asked))
-            except Missing:
+            except NotInstalled:
                 continue
             except Failed as error:
                 one.failure = str(error)

@@ -1,10 +1,10 @@
-"""Seconds: from asv's results where there are some, else measured here in a minute, as the same tables.
+"""Seconds, from asv's results or measured here in a minute, as the same two tables.
 
     to_radius    algorithm, n, d, threads: a run to twice the radius, isotropic model
     passes       what, n, d, threads: one pass over the data, the data only read, tanh only computed
 
-``seconds`` are medians, ``low`` and ``high`` quartiles. What is measured here takes turns, so that a
-disturbance of the machine meets all.
+``seconds`` are medians, ``low`` and ``high`` quartiles. Measurements take turns, so that a disturbance
+of the machine affects all.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ import pandas as pd
 
 from elubench.algorithms import ELU, EM, LBFGS, SQUAREM, Algorithm, NewtonAnderson
 from elubench.kernels import hardware
-from elubench.papers.beyond_em.theory import radius
+from elubench.models import radius
 from elubench.peers.asv import asv_results
 from elubench.runs import run
 from elubench.samples import ArraySample, gaussian
 
 CONTESTANTS: tuple[Algorithm, ...] = (EM(), ELU(), SQUAREM(), LBFGS(), NewtonAnderson())
 START, CONSTANT = 0.8, 2.0
-#: n and d of runs and of passes; larger products than the last are left out.
+#: n and d of runs and of passes; runs with n d above MOST_NUMBERS are left out.
 RUN_SIZES, RUN_WIDTHS = (10**4, 10**5, 10**6), (1, 4, 16)
 PASS_SIZES = ((10**6, 1), (10**6, 4), (250_000, 16), (62_500, 64))
 MOST_NUMBERS = 4_000_000
 
-_QUIET = 0.02  # seconds that threads of the call before may spin
-_CALLS = 3  # of a pass in a round
+_QUIET = 0.02  # seconds for which threads of the call before may spin
+_CALLS = 3  # per pass and round
 
 _TO_RADIUS = ["algorithm", "n", "d", "threads", "seconds", "low", "high"]
 _PASSES = ["what", "n", "d", "threads", "seconds", "low", "high"]
@@ -51,7 +51,7 @@ class Timings(NamedTuple):
 
 
 def from_asv(folder: str | Path) -> Timings | None:
-    """What asv measured last, or None where it has not measured both."""
+    """What asv measured last, or None if it has not measured both."""
     if not Path(folder).is_dir():
         return None
     found = asv_results(folder)
@@ -156,6 +156,6 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:
-    """Median, lower and upper quartile; NaN where a run did not arrive."""
+    """Median, lower and upper quartile; NaN if a run did not arrive."""
     low, middle, high = np.quantile(np.asarray(seconds, dtype=float), [0.25, 0.5, 0.75])
     return float(middle), float(low), float(high)

@@ -1,7 +1,7 @@
-"""A peer's own process: it takes requests as lines of JSON and answers each with one.
+"""A peer's own process: it reads requests as lines of JSON and answers each with a line.
 
-A process to each peer keeps the thread pools of jax, torch and BLAS apart, and a peer that brings its
-process down takes nobody with it. The data are drawn here, from the seed, rather than sent.
+One process per peer keeps the thread pools of jax, torch and BLAS apart, and a peer that crashes
+takes no other with it. The data are drawn here, from the seed, rather than sent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elubench import __version__
 from elubench.checks import Floats
 from elubench.peers.base import Adapter, Judge, Mixture, common_start, mean_loss
 
-_LONG = 1.0  # seconds of a call that is not repeated only to be sure
+_LONG = 1.0  # seconds; a longer call is not repeated to make sure
 _MOST_EXTRA = 200_000
 _MOST_SEEDS = 50
 
@@ -36,7 +36,7 @@ class Session:
         self.release()
 
     def release(self) -> None:
-        """Begin anew, without data."""
+        """Start afresh, without data."""
         self._adapter = self._make()
         self._adapter.load()
         self._has: tuple[int, int, int, bool] | None = None
@@ -51,7 +51,7 @@ class Session:
             return "?"
 
     def prepare(self, n: int, d: int, seed: int, solving: bool = False) -> None:
-        """Draw the data and hand them over, unless they are there; ``solving`` keeps them here, too."""
+        """Draw the data and pass them on, unless done already; ``solving`` keeps a copy here."""
         from elubench.samples import gaussian
 
         if self._has != (n, d, seed, solving):
@@ -61,10 +61,9 @@ class Session:
             self._has, self._X = (n, d, seed, solving), X if solving else None
 
     def calibrate(self, at_least: float) -> dict[str, float]:
-        """How many iterations more make a difference of ``at_least`` seconds.
+        """How many more iterations make a difference of ``at_least`` seconds.
 
-        Also what a turn and a call for one iteration take. Whatever has to be compiled is compiled
-        on the way.
+        Also the seconds of a turn and of a call for one iteration. Compiles what needs compiling.
         """
         short = self._clock(1)
         if short < 3.0 * _LONG or self._adapter.compiles:
@@ -72,7 +71,7 @@ class Session:
         extra = 3 if short < _LONG else 1
         if short >= _LONG and not self._adapter.compiles:
             return {"extra": extra, "seconds": short * (2 + extra), "call": short}
-        enough = max(at_least, 0.5 * short)  # or what a call costs besides would drown it
+        enough = max(at_least, 0.5 * short)  # or the overhead of a call would drown it
         while True:
             long = min(self._clock(1 + extra) for _ in range(2))  # the first may compile
             gained = long - short
@@ -82,9 +81,9 @@ class Session:
             extra = min(math.ceil(extra * factor), _MOST_EXTRA)
 
     def turn(self, extra: int) -> float | None:
-        """Seconds of an EM iteration, by a call that makes ``extra`` more of them than another.
+        """Seconds per EM iteration, from a call that makes ``extra`` more of them than another.
 
-        None, where a disturbance made the longer call the quicker one.
+        None if a disturbance made the longer call the quicker one.
         """
         short = self._clock(1)
         if short < _LONG:  # the first one woke the threads
@@ -93,23 +92,25 @@ class Session:
         return gained / extra if gained > 0.0 else None
 
     def solve(self, label: str, radius: float, optimum: float, budget: float) -> dict[str, Any]:
-        """One fit: when it came within the radius, and when the loss was there."""
+        """One fit: when it reached the radius, and when it reached the loss."""
         if self._X is None:
-            raise RuntimeError("there are no data yet")
+            raise RuntimeError("no data yet")
         judge = Judge(self._X, radius, optimum, budget)
         return {"ended": self._adapter.solve(label, judge), **judge.verdict()}
 
     def optimum(self, n: int, d: int, radius: float) -> dict[str, Any]:
         """The first seed whose sample has its optimum well within the radius, and the loss there.
 
-        Three samples in ten have theirs outside at d = 1, and then nobody can get in.
+        At d = 1 three samples in ten have their optimum outside, where no fit can reach the radius.
         """
-        import elubench as eb
+        from elubench.algorithms import NewtonAnderson
+        from elubench.fits import fit
+        from elubench.samples import gaussian
 
         for seed in range(_MOST_SEEDS):
-            X = eb.gaussian(n, d, seed)
-            fit = eb.fit(X, algorithm=eb.NewtonAnderson(precision=1e-13 * n), starts=3)
-            found = Mixture.symmetric(fit.location, fit.scale[0])
+            X = gaussian(n, d, seed)
+            best = fit(X, algorithm=NewtonAnderson(precision=1e-13 * n), starts=3)
+            found = Mixture.symmetric(best.location, best.scale[0])
             if found.half_distance <= 0.8 * radius:
                 loss = mean_loss(X, found)
                 return {"seed": seed, "half_distance": found.half_distance, "loss": loss}
@@ -125,7 +126,7 @@ class Session:
 
 
 def serve(make: Callable[[], Adapter], requests: Iterable[str], answers: TextIO) -> None:
-    """Answer requests to their end; the first answer says whether the peer is there at all."""
+    """Answer all requests; the first answer says whether the peer is installed."""
 
     def say(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")
@@ -156,7 +157,7 @@ def _said(error: Exception) -> str:
 def main(adapter: str) -> None:
     """Serve ``module:class`` over the standard streams."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints must not get among the answers
+    os.dup2(2, 1)  # a library's output must not mix with the answers
     module, _, name = adapter.partition(":")
 
     def make() -> Adapter:
@@ -169,7 +170,7 @@ def main(adapter: str) -> None:
 
 
 def _listen(requests: queue.SimpleQueue[str]) -> None:
-    """Pass requests on; who has no one to answer any more ends, whatever it is doing."""
+    """Pass requests on; when the parent is gone, exit, whatever the process is doing."""
     for line in sys.stdin:
         requests.put(line)
     os._exit(0)

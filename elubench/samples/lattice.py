@@ -15,6 +15,8 @@ coordinate by coordinate, so n = 10^12 costs as much as n = 10^3.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,7 +29,8 @@ from elubench.samples.draws import affine
 #: Distance of neighbouring nodes by d, for a standard normal.
 SPACING = {1: 0.125, 2: 0.25, 3: 0.4, 4: 0.5}
 _REACH = 9.5  # P(|X| > 9.5) = 2e-21: no draw of 10^16 would fall outside
-_MOST = 2**53  # counts are exact as float64
+#: Largest d and n of a sample; counts up to 2^53 are exact as float64.
+MOST_D, MOST_N = max(SPACING), 2**53
 
 
 class LatticeSample(PackedSample):
@@ -50,7 +53,7 @@ class LatticeSample(PackedSample):
         weights = checks.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
             raise ValueError(f"counts must be whole numbers, got {counts!r}")
-        if weights.sum() > _MOST:
+        if weights.sum() > MOST_N:
             raise ValueError(f"counts must add up to at most 2**53, got {weights.sum():g}")
         kept = weights > 0
         self.nodes: Floats = rows[kept]
@@ -66,8 +69,8 @@ class LatticeSample(PackedSample):
 
         The sample depends on (n, d, seed); samples of different n are independent of each other.
         """
-        n = checks.integer(n, "n", 2, _MOST)
-        d = checks.integer(d, "d", 1, 4)
+        n = checks.integer(n, "n", 2, MOST_N)
+        d = checks.integer(d, "d", 1, MOST_D)
         seed = checks.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
         spacing = SPACING[d]
@@ -80,6 +83,16 @@ class LatticeSample(PackedSample):
         rng = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, d, n])))
         indices, counts = _draw(rng, n, d, probabilities)
         return cls(shift + spread * (steps[indices] * spacing), counts)
+
+    @staticmethod
+    def expected_rows(n: int, d: int, even: bool) -> float:
+        """About how many nodes n draws hit: rows of a pass, x and -x as one if ``even``."""
+        spacing = SPACING[d]
+        mode = n * (spacing / math.sqrt(2.0 * math.pi)) ** d  # expected count at the centre
+        reach = math.sqrt(2.0 * math.log(max(mode, 1.0)) + 1.0) / spacing
+        ball = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * reach**d
+        nodes = min(float(n), ball)
+        return 0.5 * nodes if even else nodes
 
     def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[LatticeSample, LatticeSample]:
         """Training and validation samples: each of the n draws is held out with this probability.

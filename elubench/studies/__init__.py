@@ -1,6 +1,6 @@
 """Studies: grids of runs that survive accidents. May import fits and below."""
 
-from elubench.studies.running import Progress as Progress
+from elubench.studies.progress import Progress as Progress
 from elubench.studies.running import load_results as load_results
 from elubench.studies.running import load_traces as load_traces
 from elubench.studies.running import run_study as run_study

@@ -1,7 +1,7 @@
 """Where tasks run: ``local``, in this process, or ``dask``, on the workers of a cluster.
 
-An engine is given tasks and yields each with the contents of its files, in any order. Which engine it
-was shows in the columns of time and provenance and in no other.
+An engine is given tasks and yields each with the contents of its files, in any order. Rows differ
+between engines in the columns of time and provenance only.
 
 ``local`` runs one task after the other with Numba's threads inside the pass, so a run has the machine
 to itself. ``dask`` runs tasks side by side, one Numba thread each: their times are not comparable.
@@ -13,17 +13,19 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 import numba
 
-from elubench import __version__
-from elubench.studies.specs import Spec
+from elubench import __version__, checks
+from elubench.studies.performing import perform
+from elubench.studies.plan import Task
+from elubench.studies.spec import Spec
 from elubench.studies.store import packed
-from elubench.studies.tasks import Task, perform
 
 ENGINES = ("local", "dask")
 _RETRIES = 3
@@ -35,6 +37,10 @@ class EngineError(ValueError):
     """An engine that cannot do what is asked of it."""
 
 
+class WorkerLostError(EngineError):
+    """Tasks whose workers died again and again."""
+
+
 class Made(NamedTuple):
     """A task and the contents of its files."""
 
@@ -43,12 +49,36 @@ class Made(NamedTuple):
     traces: bytes | None
 
 
-class WorkerLostError(EngineError):
-    """Tasks whose workers died again and again."""
+#: Whether another process has made a task in the meantime.
+Done = Callable[[Task], bool]
 
 
-def local(spec: Spec, tasks: Iterable[Task], done: Callable[[Task], bool]) -> Iterator[Made]:
-    """One task after the other; ``done`` says whether another process has made it meanwhile."""
+@dataclass(frozen=True)
+class Engine:
+    """An engine by name and, for "dask", a number of processes or the address of a scheduler."""
+
+    name: str = "local"
+    workers: int | None = None
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.choice(self.name, "engine", ENGINES)
+        for option in ("workers", "scheduler"):
+            given = getattr(self, option)
+            if given is not None and self.name != "dask":
+                raise ValueError(f"{option} must be None unless engine is 'dask', got {given!r}")
+        if self.workers is not None:
+            checks.integer(self.workers, "workers", 1)
+            if self.scheduler is not None:
+                raise ValueError(f"workers must be None with a scheduler, got {self.workers}")
+
+    def results(self, spec: Spec, tasks: Iterable[Task], done: Done) -> Generator[Made, None, None]:
+        """Each task with what it made, except those that another process has made."""
+        return local(spec, tasks, done) if self.name == "local" else dask(self, spec, tasks, done)
+
+
+def local(spec: Spec, tasks: Iterable[Task], done: Done) -> Generator[Made, None, None]:
+    """One task after the other."""
     for task in tasks:
         if not done(task):
             yield Made(task, *_make(spec, task, "local", True))
@@ -72,20 +102,16 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
 
 
 def dask(
-    spec: Spec,
-    tasks: Iterable[Task],
-    done: Callable[[Task], bool],
-    workers: int | None = None,
-    scheduler: str | None = None,
-) -> Iterator[Made]:
-    """Tasks on the cluster at ``scheduler``, or on ``workers`` processes of this machine.
+    engine: Engine, spec: Spec, tasks: Iterable[Task], done: Done
+) -> Generator[Made, None, None]:
+    """Tasks on the cluster at the scheduler's address, or on processes of this machine.
 
     A worker that dies has its tasks run again elsewhere. The queue is kept short, so that what another
-    process has made meanwhile is not computed again.
+    process has made in the meantime is not computed again.
     """
     distributed = _distributed()
     lost: list[str] = []
-    with _client(distributed, workers, scheduler) as client:
+    with _client(distributed, engine) as client:
         waiting = iter(tasks)
         running = distributed.as_completed(loop=client.loop)
         asked: dict[str, Task] = {}
@@ -135,12 +161,12 @@ def _distributed() -> Any:
 
 
 @contextmanager
-def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    if scheduler is not None:
+def _client(distributed: Any, engine: Engine) -> Iterator[Any]:
+    if engine.scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+            client = distributed.Client(engine.scheduler, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+            raise EngineError(f"no Dask scheduler answers at {engine.scheduler}: {error}") from None
         with client:
             yield client
         return
@@ -149,7 +175,7 @@ def _client(distributed: Any, workers: int | None, scheduler: str | None) -> Ite
         with _unheard_by_children():
             cluster = opened.enter_context(
                 distributed.LocalCluster(
-                    n_workers=workers or _cores(),
+                    n_workers=engine.workers or _cores(),
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",

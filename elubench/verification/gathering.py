@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from elubench import checks, studies
-from elubench.studies import specs
+from elubench.studies import reading
 from elubench.studies.store import StoreError, write_whole
 from elubench.verification.evidence import Evidence
 from elubench.verification.paper import Paper
@@ -54,7 +54,7 @@ def gather(
     for number, name in enumerate(wanted.studies, 1):
         study: Any = paper.study(name)
         if seed:
-            study = specs.load(study)
+            study = reading.load(study)
             study = replace(study, seed=study.seed + _SEEDS_APART * seed)
         tell(f"study {name} ({number} of {len(wanted.studies)})")
         studies.run_study(

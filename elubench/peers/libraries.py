@@ -1,83 +1,20 @@
-"""The peers themselves: elubench, what a user would pick instead, and what the hardware allows.
+"""What a user would pick instead: NumPy, SciPy, scikit-learn and others.
 
-Each adapter gives its library the data as it likes them best (its own layout and type, converted
-before the clock starts) and calls it as its documentation says. None of the others can hold the
-weights equal and the locations opposite, so each is given the nearest model that it has.
+Each adapter gives its library the data in the layout and type that suit it best, converted before the
+clock starts, and calls it as its documentation says. Only the code in NumPy and SciPy can hold the
+weights equal and the locations opposite; each of the others fits the nearest model that it has.
 """
 
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from typing import Any
 
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.peers.base import BUDGET, Adapter, Judge, Mixture, Peer
-
-#: Iterations between two looks at a fit that is underway, as a share of those made.
-_LOOK_EVERY = 0.04
-_MOST_ITERATIONS = 10_000_000
-
-
-class Elubench(Adapter):
-    """The package itself."""
-
-    compiles = True
-
-    def load(self) -> None:
-        import elubench
-
-        self.eb: Any = elubench
-
-    def prepare(self, X: Floats, start: Mixture) -> None:
-        self.sample, self.start = self.eb.ArraySample(X), start.means[1]
-
-    def iterate(self, count: int) -> Mixture:
-        eb = self.eb
-        run = eb.run(self.sample, "isotropic", eb.EM(), self.start, max_iter=count, metrics=False)
-        if run.n_iter != count:
-            raise RuntimeError(f"EM ended after {run.n_iter} of {count} iterations: {run.status}")
-        return Mixture.symmetric(run.params, run.scale[0])
-
-    def solve(self, label: str, judge: Judge) -> str:
-        """From the array to the answer: packing counts, compiling does not."""
-        eb, X = self.eb, judge.X
-        if label == "fit(auto)":
-            eb.fit(X, max_iter=1)  # compiles
-            judge.begin()
-            fit = eb.fit(X)
-            # its start is an EM step already
-            judge.look(1 + fit.run.n_iter, Mixture.symmetric(fit.location, fit.scale[0]))
-            return str(fit.status)
-        algorithm = self._algorithm(label, len(X))
-        begun = time.perf_counter()
-        sample = eb.ArraySample(X)
-        packing = time.perf_counter() - begun
-        judge.begin()
-        looked, most = 0, 100
-        while True:  # again and longer, so that EM does not use up the budget once it is there
-            run = eb.run(sample, "isotropic", algorithm, self.start, max_iter=most, metrics=False)
-            points = run.trace[[f"param_{j}" for j in range(sample.d)]].to_numpy()
-            for t, seconds, point in zip(run.trace["t"], run.trace["seconds"], points, strict=True):
-                if t > looked:
-                    looked = max(t, int(t * (1.0 + _LOOK_EVERY)) - 1)
-                    scale = run.model.scale(sample, point)[0]
-                    if judge.look(t, Mixture.symmetric(point, scale), packing + seconds):
-                        return BUDGET
-            if run.status != "max_iter":
-                return str(run.status)
-            left = judge.budget / max(run.seconds, 1e-6)
-            if left < 1.0 or most == _MOST_ITERATIONS:
-                return BUDGET
-            most = min(math.ceil(most * min(4.0, left + 0.1)), _MOST_ITERATIONS)
-
-    def _algorithm(self, label: str, n: int) -> Any:
-        if label == "NewtonAnderson":  # its own stop is a gain that no statistician would notice
-            return self.eb.NewtonAnderson(precision=1e-11 * n)
-        return getattr(self.eb, label)()
+from elubench.peers.base import BUDGET, LOOK_EVERY, MOST_ITERATIONS, Adapter, Judge, Mixture
 
 
 class NumPy(Adapter):
@@ -135,7 +72,7 @@ class SciPy(NumPy):
                 raise StopIteration
 
         judge.begin()
-        # As tight as it takes; with its defaults L-BFGS-B stops where the loss gains less than 2e-9.
+        # As tight as it goes; by default L-BFGS-B stops where the loss gains less than 2e-9.
         options = {"ftol": 0.0, "gtol": 1e-12, "maxiter": 10_000}
         result = self.minimize(
             self.loss,
@@ -149,7 +86,7 @@ class SciPy(NumPy):
 
 
 class ScikitLearn(Adapter):
-    """GaussianMixture with one variance for each component."""
+    """GaussianMixture with one variance per component."""
 
     modules = ("sklearn",)
     distribution = "scikit-learn"
@@ -180,8 +117,8 @@ class ScikitLearn(Adapter):
             return "converged" if mixture.converged_ else "max_iter"
         mixture = self._mixture(tol=0.0, warm_start=True)
         made = 0
-        while made < _MOST_ITERATIONS:
-            mixture.max_iter = max(5, round(_LOOK_EVERY * made))
+        while made < MOST_ITERATIONS:
+            mixture.max_iter = max(5, round(LOOK_EVERY * made))
             self._fit(mixture)
             made += mixture.n_iter_
             if judge.look(made, self._result(mixture)):
@@ -211,7 +148,7 @@ class ScikitLearn(Adapter):
 
 
 class Mlpack(Adapter):
-    """mlpack's gmm_train; one k-means iteration is where it starts."""
+    """mlpack's gmm_train, started from one k-means iteration."""
 
     modules = ("mlpack",)
     distribution = "mlpack"
@@ -313,93 +250,3 @@ class Pomegranate(Adapter):
             np.stack([part.means.double().numpy() for part in parts]),
             np.stack([np.broadcast_to(part.covs.double().numpy(), d) for part in parts]),
         )
-
-
-class Reading(Adapter):
-    """The data read once by all threads, and nothing done with them."""
-
-    compiles = True
-
-    def load(self) -> None:
-        from elubench.kernels import hardware
-
-        self.hardware: Any = hardware
-
-    def prepare(self, X: Floats, start: Mixture) -> None:
-        self.X = X.reshape(-1)
-
-    def iterate(self, count: int) -> None:
-        for _ in range(count):
-            self.hardware.add_up(self.X)
-
-
-class Tanh(Reading):
-    """A tanh for every row, by all threads, on numbers that are in the cache."""
-
-    def prepare(self, X: Floats, start: Mixture) -> None:
-        self.rows = len(X)
-
-    def iterate(self, count: int) -> None:
-        for _ in range(count):
-            self.hardware.tanh_in_cache(self.rows)
-
-
-def _here(name: str) -> str:
-    return f"{__name__}:{name}"
-
-
-ELUBENCH = Peer(
-    "elubench",
-    _here("Elubench"),
-    solvers=("fit(auto)", "NewtonAnderson", "LBFGS", "Newton", "SQUAREM", "Anderson", "ELU", "EM"),
-    nanoseconds=(1.5, 0.3),
-)
-READING = Peer("reading", _here("Reading"), "limit", nanoseconds=(0.0, 0.5))
-TANH = Peer("tanh", _here("Tanh"), "limit", nanoseconds=(1.2, 0.0))
-LIMITS = (READING, TANH)
-
-#: Everyone who takes part, in the order of the tables; elubench and the limits always do.
-PEERS = (
-    ELUBENCH,
-    READING,
-    TANH,
-    Peer("numpy", _here("NumPy"), nanoseconds=(10.0, 3.0)),
-    Peer("scipy", _here("SciPy"), iterates=False, solvers=("L-BFGS",)),
-    Peer(
-        "scikit-learn",
-        _here("ScikitLearn"),
-        "wider",
-        "scikit-learn cannot hold the weights equal or the locations opposite. 'spherical' has free "
-        "weights, two means and two variances.",
-        "pip install 'elubench[peers]'",
-        solvers=("tol=0", "tol=1e-3"),
-        nanoseconds=(230.0, 10.0),
-    ),
-    Peer(
-        "mlpack",
-        _here("Mlpack"),
-        "wider",
-        "mlpack's nearest model is diagonal: free weights, two means, a variance for each component "
-        "and coordinate. It starts from k-means.",
-        "pip install 'elubench[peers-all]'",
-        nanoseconds=(150.0, 40.0),
-    ),
-    Peer(
-        "gmmx",
-        _here("Gmmx"),
-        "wider, f32",
-        "gmmx's nearest model is diagonal: free weights, two means, a variance for each component and "
-        "coordinate. It computes in float32 only.",
-        "pip install 'elubench[peers-all]'",
-        nanoseconds=(150.0, 50.0),
-    ),
-    Peer(
-        "pomegranate",
-        _here("Pomegranate"),
-        "wider",
-        "pomegranate's nearest model is a sphere: free weights, two means and two variances. It sums "
-        "the weights in float32.",
-        "pip install 'elubench[peers-all]'",
-        nanoseconds=(500.0, 100.0),
-    ),
-)

@@ -1,4 +1,4 @@
-"""The figure of a comparison: an EM iteration by row of data, and the way to the answer."""
+"""The figure of a comparison: time per row and EM iteration, and time to the answer."""
 
 from __future__ import annotations
 
@@ -13,23 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from elubench.algorithms.base import Look
-from elubench.peers.adapters import ELUBENCH, LIMITS
+from elubench.peers.base import Peer
+from elubench.peers.known import ELUBENCH, LIMITS, PEERS
 from elubench.report import style
 
-#: How a peer is drawn; colours that stay apart for colour-blind readers.
-_LOOKS = {
-    "elubench": Look("#000000", "P", "-", 2.0),
-    "numpy": Look("#0173b2", "o", "-", 1.4),
-    "scipy": Look("#0173b2", "o", "-", 1.4),
-    "scikit-learn": Look("#d55e00", "s", "-", 1.4),
-    "mlpack": Look("#029e73", "v", (0.0, (4.0, 1.2)), 1.4),
-    "gmmx": Look("#cc78bc", "D", (0.0, (5.0, 1.2, 1.2, 1.2)), 1.4),
-    "pomegranate": Look("#a0703c", "^", (0.0, (2.4, 1.0)), 1.4),
-}
-_OTHER = Look("#868686", "d", (0.0, (2.0, 2.0)), 1.4)
+_LOOKS = {peer.name: peer.look for peer in PEERS}
+_OTHER = Peer.look  # of a peer that is not in the package
 _LIMIT: dict[str, Any] = {"color": "0.55", "linestyle": "-", "linewidth": 5.0, "alpha": 0.5}
-_LINE = 0.19  # inches for a way to the answer
+_LINE = 0.19  # inches per way to the answer
 _COLUMNS = 4
 
 
@@ -46,7 +37,7 @@ def peers_figure(rows: pd.DataFrame) -> Figure:
     answers = rows[rows["part"] == "answer"]
     samples = list(dict.fromkeys(zip(answers["n"], answers["d"], strict=True)))
     if not widths and not samples:
-        raise ValueError("nothing was measured that could be drawn")
+        raise ValueError("nothing to draw: no measurement succeeded")
     above, below = math.ceil(len(widths) / _COLUMNS), math.ceil(len(samples) / 2)
     names = list(dict.fromkeys(zip(answers["peer"], answers["label"], strict=True)))
     heights = [2.6] * above + [0.75 + _LINE * len(names)] * below
@@ -58,7 +49,7 @@ def peers_figure(rows: pd.DataFrame) -> Figure:
         panels = grids[number].subgridspec(1, len(some)).subplots(sharey=True, squeeze=False)[0]
         for axes, d in zip(panels, some, strict=True):
             _iterations(axes, good[good["d"] == d], d)
-        panels[0].set_ylabel("ns a row and EM iteration")
+        panels[0].set_ylabel("ns per row and EM iteration")
     for number in range(below):
         pair = samples[2 * number : 2 * number + 2]
         columns = min(2, len(samples))
@@ -89,7 +80,7 @@ def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
         larger = limits.groupby("n")["seconds"].max()
         n = larger.index.to_numpy(dtype=float)
         y = 1e9 * larger.to_numpy() / n
-        if len(n) == 1:  # a stroke where there is one size
+        if len(n) == 1:  # a short line where there is one size
             n, y = n * np.array([0.6, 1.0, 1.7]), np.repeat(y, 3)
         axes.plot(n, y, solid_capstyle="butt", zorder=1.5, **_LIMIT)
     for name, some in rows[~rows.index.isin(limits.index)].groupby("peer", sort=False):
@@ -122,7 +113,7 @@ def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
 
 
 def _answers(axes: Axes, rows: pd.DataFrame, names: list[tuple[str, str]]) -> None:
-    """Filled: the radius; hollow: the loss; an arrow: not yet there."""
+    """Filled: the radius; hollow: the loss; an arrow: not reached."""
     axes.set_xscale("log")
     seen = rows["seconds"].dropna()
     if len(seen):
@@ -144,7 +135,7 @@ def _answers(axes: Axes, rows: pd.DataFrame, names: list[tuple[str, str]]) -> No
                         zorder=3.0 if filled else 2.5,
                     )
         if len(own) and own["seconds"].isna().all():
-            text = "crashed" if (own["status"] == "crashed").any() else "stops short of both"
+            text = "crashed" if (own["status"] == "crashed").any() else "reaches neither"
             axes.annotate(
                 text, (0.99, place), xycoords=("axes fraction", "data"), ha="right", va="center",
                 fontsize=8.0, color=style.QUIET,
@@ -179,5 +170,5 @@ def _handles(rows: pd.DataFrame) -> list[Line2D]:
         handles.append(Line2D([], [], label="to the radius", **dot))
         handles.append(Line2D([], [], label="to the loss", **hollow))
         if (rows["status"] == "budget").any():
-            handles.append(Line2D([], [], label="not there yet", **hollow | {"marker": ">"}))
+            handles.append(Line2D([], [], label="not reached", **hollow | {"marker": ">"}))
     return handles

@@ -1,0 +1,64 @@
+"""``elubench verify``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from elubench.cli.machinery import INTERRUPTED, engine, engine_options
+from elubench.cli.report import show
+
+SUMMARY = "check every claim of a paper against measurements"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The paper, the level, the folder, the seed and the engine."""
+    parser.add_argument(
+        "paper",
+        nargs="?",
+        default="beyond-em",
+        metavar="PAPER",
+        help="beyond-em (default), or the path of your own folder or Python file",
+    )
+    parser.add_argument(
+        "--level",
+        default="quick",
+        metavar="NAME",
+        help="one of the paper's levels: for beyond-em quick (default, minutes), paper, or "
+        "asymptotic (n up to 10^12)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="verification", help="folder (default: verification)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of the samples")
+    engine_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify, showing progress, and print the verdicts."""
+    from elubench.cli.progress import Bar, plain_warnings
+    from elubench.papers.verifying import verify
+
+    bar = Bar()
+
+    def say(line: str) -> None:
+        bar.close()
+        print(f"elubench: {line}", file=sys.stderr, flush=True)
+
+    try:
+        with plain_warnings(bar):
+            done = verify(
+                options.paper,
+                level=options.level,
+                out=options.out,
+                seed=options.seed,
+                say=say,
+                progress=bar,
+                **engine(options),
+            )
+    except KeyboardInterrupt:
+        say("interrupted; finished work is kept, and the same command resumes from there")
+        return INTERRUPTED
+    finally:
+        bar.close()
+    return show(done)

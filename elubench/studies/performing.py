@@ -1,0 +1,265 @@
+"""What a task does: for each group a sample, its MLE, a run per start and algorithm, a row per run.
+
+A task is a pure function of its description. All algorithms see the same samples and starts, and a task
+computed again gives the same rows, except in the columns of time and provenance.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from elubench.algorithms import Algorithm
+from elubench.checks import Floats
+from elubench.models.base import Model
+from elubench.models.known import named, radius
+from elubench.runs import Run, run
+from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
+from elubench.studies import provenance
+from elubench.studies.mle import Reference, maximum_likelihood
+from elubench.studies.plan import Group, seed_of
+from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
+from elubench.studies.spec import Block, Contestant, Spec, as_json
+
+
+def perform(
+    spec: Spec, groups: tuple[Group, ...], engine: str, comparable: bool
+) -> tuple[pa.Table, pa.Table | None]:
+    """The rows of these groups and, where their blocks ask for traces, those too."""
+    facts = {
+        **provenance.facts(),
+        "engine": engine,
+        "comparable": comparable,
+        "load": provenance.load(),
+    }
+    rows: list[dict[str, Any]] = []
+    traces: list[pa.Table] = []
+    # SciPy's methods have matrices so small that BLAS threads only get in each other's way, and a
+    # result must not depend on how many there are.
+    with threadpool_limits(1, "blas"):
+        for group in groups:
+            for row, trace in _group(spec, spec.blocks[group.cell.block], group):
+                rows.append({**row, **facts, "threads": numba.get_num_threads()})
+                if trace is not None:
+                    traces.append(trace)
+    wanted = any(spec.blocks[group.cell.block].traces for group in groups)
+    return (
+        pa.Table.from_pylist(rows, schema=SCHEMA),
+        pa.concat_tables([TRACE_SCHEMA.empty_table(), *traces]) if wanted else None,
+    )
+
+
+def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, Any], Any]]:
+    cell, replicate = group
+    model = named(cell.model)
+    target = radius(model, cell.n, cell.d, constant=block.radius_constant)
+    for_all = {
+        "block": block.name,
+        "model": cell.model,
+        "n": cell.n,
+        "d": cell.d,
+        "replicate": replicate,
+        "samples": block.samples,
+        "start_norm": block.start_norm,
+        "stop": block.stop,
+        "validation": block.validation,
+        "radius_constant": block.radius_constant,
+        "radius": target,
+        "seed": spec.seed,
+    }
+    failure = ""
+    try:
+        train, held = _sample(spec, block, group)
+        reference = maximum_likelihood(model, train) if block.mle else None
+    except Exception as error:
+        failure = f"sample: {_said(error)}"
+    for kind in block.starts:
+        for contestant in block.contestants:
+            identity = {
+                **for_all,
+                "start": kind,
+                "algorithm": contestant.algorithm.name,
+                "options": as_json(_resolved(contestant.algorithm, model)),
+                "max_iter": contestant.max_iter,
+            }
+            if failure:
+                yield {**identity, **_failed(failure)}, None
+                continue
+            try:
+                start = start_at(kind, block.start_norm, model, train, spec.seed, group)
+                outcome, trace = _one(
+                    block, contestant, model, train, held, start, target, reference
+                )
+            except Exception as error:
+                yield {**identity, **_failed(_said(error))}, None
+                continue
+            yield {**identity, **outcome}, _thinned(trace, identity, block, model, train)
+
+
+def _failed(message: str) -> dict[str, Any]:
+    return {"status": "failed", "message": message, "reached": False}
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
+
+
+def _resolved(algorithm: Algorithm, model: Model) -> dict[str, Any]:
+    """Options as used on this model, without the name."""
+    used = Contestant(algorithm.resolve(model), 0).options
+    return {key: value for key, value in used.items() if key != "name"}
+
+
+def _sample(spec: Spec, block: Block, group: Group) -> tuple[Sample, Sample | None]:
+    cell, replicate = group
+    model, n, d = cell.model, cell.n, cell.d
+    seed = seed_of(spec.seed, model, n, d, replicate, "sample")
+    sample: ArraySample | LatticeSample
+    if block.samples == "lattice":
+        sample = LatticeSample.gaussian(n, d, seed)
+    else:
+        sample = ArraySample(gaussian(n, d, seed))
+    if block.validation is None:
+        return sample, None
+    return sample.split(
+        block.validation, seed=seed_of(spec.seed, model, n, d, replicate, "validation")
+    )
+
+
+def start_at(
+    kind: str, norm: float, model: Model, sample: Sample, seed: int, group: Group
+) -> Floats:
+    """A start of the given norm in units of the sample's spread.
+
+    ``equal`` has equal coordinates; at norm 0.9 it is the model's default start. ``generic`` has a
+    random direction and, where the model has a half sum, one that is off the centre.
+    """
+    d = sample.d
+    direction, aside = np.full(d, 1.0 / math.sqrt(d)), np.zeros(d)
+    if kind == "generic":
+        cell = group.cell
+        own = seed_of(seed, cell.model, cell.n, cell.d, group.replicate, "start")
+        draws = np.random.Generator(np.random.PCG64DXSM(own)).standard_normal((2, d))
+        direction, aside = draws / np.linalg.norm(draws, axis=1)[:, None]
+        aside = 0.5 * aside
+    moments = sample.moments()
+    unit = norm * model.spread(moments)
+    return model.placed(moments, unit * direction, unit * aside)
+
+
+def _one(
+    block: Block,
+    contestant: Contestant,
+    model: Model,
+    train: Sample,
+    held: Sample | None,
+    start: Floats,
+    radius: float,
+    reference: Reference | None,
+) -> tuple[dict[str, Any], Any]:
+    """One run as the outcome and time columns of its row, and its trace."""
+    truth, true_scale = model.truth(0.0, train.d), np.ones(model.n_scales(train.d))
+
+    def go(stop: float | None) -> Run:
+        ended = run(
+            train, model, contestant.algorithm, start, max_iter=contestant.max_iter, radius=stop,
+            validation=held, truth=truth, true_scale=true_scale if block.traces else None,
+            metrics=False,
+        )  # fmt: skip
+        if ended.status == "interrupted":  # a run returns what it has; a study stops
+            raise KeyboardInterrupt
+        return ended
+
+    def arrival(ended: Run) -> tuple[int, float, float] | None:
+        return _at(ended.trace, -1) if ended.status == "reached" else None
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        ended = go(radius if block.stop == "radius" else None)
+        if block.stop == "radius":
+            hit = arrival(ended)
+        else:
+            try:
+                hit = _hit(ended.trace, radius)
+            except LookupError:
+                hit = arrival(go(radius))
+    points = np.stack([ended.params, ended.last])
+    gaps = model.gaps(train, points)
+    outcome: dict[str, Any] = {
+        "status": ended.status,
+        "message": "; ".join(dict.fromkeys(str(one.message) for one in heard))[:500],
+        "reached": hit is not None,
+        "iterations": ended.n_iter,
+        "passes": ended.passes,
+        "selected": ended.selected,
+        "start_error": model.location_error(start, truth),
+        "seconds": ended.seconds,
+        "compile_seconds": ended.compile_seconds,
+    }
+    if hit is not None:
+        iterations, passes, seconds = hit
+        outcome.update(
+            iterations_to_radius=iterations, passes_to_radius=passes, seconds_to_radius=seconds
+        )
+    for prefix, point, gap in zip(("", "last_"), points, gaps, strict=True):
+        scale = model.scale(train, point)
+        outcome[f"{prefix}location_error"] = model.location_error(point, truth)
+        outcome[f"{prefix}scale_error"] = model.scale_error(scale, true_scale)
+        outcome[f"{prefix}gap"] = float(gap)
+        if reference is not None:
+            outcome[f"{prefix}mle_distance"] = model.location_error(point, reference.params)
+            outcome[f"{prefix}excess"] = float(gap) - reference.gap
+    if reference is not None:
+        outcome["mle_location_error"] = reference.location_error
+        outcome["mle_gap"] = reference.gap
+        outcome["mle_converged"] = reference.converged
+    return outcome, ended.trace
+
+
+def _hit(trace: Any, radius: float) -> tuple[int, float, float] | None:
+    """Iteration, passes and seconds of the first iterate within the radius, None if there is none.
+
+    Raises LookupError where iterates that were not recorded leave it open.
+    """
+    t = trace["t"].to_numpy()
+    inside = np.flatnonzero(trace["location_error"].to_numpy() <= radius)
+    last = int(inside[0]) if len(inside) else len(t) - 1
+    if t[last] != last:
+        raise LookupError
+    return _at(trace, last) if len(inside) else None
+
+
+def _at(trace: Any, place: int) -> tuple[int, float, float]:
+    found = trace.iloc[place]
+    return int(found["t"]), float(found["passes"]), float(found["seconds"])
+
+
+def _thinned(
+    trace: Any, identity: dict[str, Any], block: Block, model: Model, train: Sample
+) -> pa.Table | None:
+    """At most ``block.traces`` rows of the trace, spread evenly, first and last among them."""
+    if not block.traces:
+        return None
+    count = min(block.traces, len(trace))
+    kept = trace.iloc[np.unique(np.linspace(0, len(trace) - 1, count).round().astype(int))]
+    made: dict[str, Any] = {}
+    for field in TRACE_SCHEMA:
+        if field.name in identity:
+            made[field.name] = pa.array([identity[field.name]] * len(kept), field.type)
+        elif field.name in kept:
+            made[field.name] = pa.array(kept[field.name], field.type, from_pandas=True)
+        else:
+            made[field.name] = pa.nulls(len(kept), field.type)
+    params = [name for name in kept.columns if name.startswith("param_")]
+    if params:
+        points = np.ascontiguousarray(kept[params].to_numpy())
+        gaps = [model.gaps(train, points[at : at + 8]) for at in range(0, len(points), 8)]
+        made["gap"] = pa.array(np.concatenate(gaps))
+    return pa.table(made, schema=TRACE_SCHEMA)

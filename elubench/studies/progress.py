@@ -1,0 +1,98 @@
+"""How far a study has got."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from elubench.studies.plan import Plan, Task
+from elubench.studies.spec import Cell, Spec
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a study stands. ``seconds_left`` is NaN while nothing is known about the speed.
+
+    ``censored`` counts runs that ended without reaching the radius, ``failed`` those that raised.
+    """
+
+    name: str
+    tasks: int
+    tasks_done: int
+    runs: int
+    runs_done: int
+    reached: int
+    censored: int
+    failed: int
+    seconds: float = 0.0
+    seconds_left: float = float("nan")
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run has its row."""
+        return self.tasks_done == self.tasks
+
+
+class Tally:
+    """Counts what is done and estimates from its pace how long the rest will take.
+
+    ``costs`` are seconds per group; without them nothing is said about the time left.
+    """
+
+    def __init__(
+        self,
+        study: Spec,
+        plan: Plan,
+        rows: pa.Table,
+        done: set[str],
+        costs: Mapping[Cell, float] | None = None,
+    ):
+        self._study = study
+        self._plan = plan
+        self._done = set(done)
+        self._rows = self._reached = self._failed = 0
+        self._count(rows)
+        self._begun = time.perf_counter()
+        self._costs = costs or {}
+        self._left = sum(self._cost(task) for task in plan.tasks if task.name not in done)
+        self._made = 0.0
+
+    def _count(self, rows: pa.Table) -> None:
+        self._rows += len(rows)
+        self._reached += pc.sum(rows["reached"]).as_py() or 0
+        self._failed += pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
+
+    def _cost(self, task: Task) -> float:
+        return sum(self._costs.get(group.cell, 0.0) for group in task.groups)
+
+    def add(self, task: Task, content: bytes) -> None:
+        """Count a task that was made here."""
+        self._made += self._cost(task)
+        self._count(pq.read_table(pa.BufferReader(content), columns=["reached", "status"]))
+        self.skip(task)
+
+    def skip(self, task: Task) -> None:
+        """Count a task that another process made."""
+        self._left -= self._cost(task)
+        self._done.add(task.name)
+
+    def progress(self, seconds: float | None = None) -> Progress:
+        """Where it stands now."""
+        spent = time.perf_counter() - self._begun if seconds is None else seconds
+        return Progress(
+            name=self._study.name,
+            tasks=len(self._plan.tasks),
+            tasks_done=len(self._done),
+            runs=self._study.runs,
+            runs_done=self._rows,
+            reached=self._reached,
+            censored=self._rows - self._reached - self._failed,
+            failed=self._failed,
+            seconds=spent,
+            seconds_left=max(0.0, self._left) * spent / self._made if self._made else float("nan"),
+        )

@@ -1,0 +1,269 @@
+"""From TOML to a study, checked as a whole before any work starts.
+
+An error names the key by its path, ``block[1].algorithms[2].eta``; lists are counted from 1.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from elubench import checks
+from elubench.algorithms.base import Algorithm
+from elubench.algorithms.known import known
+from elubench.models.known import named
+from elubench.samples import lattice
+from elubench.studies.presets import preset, presets
+from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spec
+
+T = TypeVar("T")
+
+_MOST = 10**15
+
+# Defaults of a block. None: must be given.
+_DEFAULTS: dict[str, Any] = {
+    "name": None,
+    "models": None,
+    "n": (),
+    "n_per_d": (),
+    "d": None,
+    "samples": "direct",
+    "replicates": 1,
+    "starts": "equal",
+    "start_norm": 0.9,
+    "algorithms": None,
+    "radius_constant": 1.0,
+    "stop": "radius",
+    "validation": 0.0,
+    "max_iter": 10_000,
+    "traces": 0,
+    "mle": True,
+}
+
+
+class SpecError(ValueError):
+    """A study that cannot be run as it is written."""
+
+
+def source(spec: str | Path) -> tuple[str, str]:
+    """The text of a study and what to call it in messages, given a preset's name or a path."""
+    text = preset(spec) if isinstance(spec, str) else None
+    if text is not None:
+        return text, f"preset {spec}"
+    path = Path(spec)
+    try:
+        return path.read_bytes().decode("utf-8"), str(path)
+    except FileNotFoundError:
+        raise SpecError(
+            f"{spec}: no such file, and no such preset; presets are {', '.join(presets())}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def load(spec: Spec | Mapping[str, Any] | str | Path) -> Spec:
+    """A study from a preset's name, a path, a mapping like that of a TOML file, or itself."""
+    if isinstance(spec, Spec):
+        return spec
+    if isinstance(spec, Mapping):
+        return _checked(dict(spec), "study")
+    if not isinstance(spec, str | Path):
+        raise TypeError(f"spec must be a preset's name, a path or a mapping, got {spec!r}")
+    return parse(*source(spec))
+
+
+def parse(text: str, title: str = "study") -> Spec:
+    """A study from the text of a TOML file; ``title`` stands for the file in messages."""
+    try:
+        values = tomllib.loads(text + "\n")  # so that an error in the last line has its number
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{title}: {error}") from None
+    return _checked(values, title)
+
+
+def from_canonical(plain: dict[str, Any], name: str) -> Spec:
+    """The study whose canonical form this is."""
+    blocks = []
+    for number, values in enumerate(plain["block"], 1):
+        made: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+        }
+        made["sizes"] = tuple((n, d) for n, d in values["sizes"])
+        made["contestants"] = tuple(
+            Contestant(_algorithm(_given(one["algorithm"]), f"block[{number}]"), one["max_iter"])
+            for one in values["contestants"]
+        )
+        blocks.append(Block(**made))
+    return Spec(name, "", plain["seed"], tuple(blocks))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as a study would have them: TOML has no null."""
+    return {
+        key: _given(value) if isinstance(value, dict) else value
+        for key, value in options.items()
+        if value is not None
+    }
+
+
+def _checked(values: dict[str, Any], title: str) -> Spec:
+    try:
+        return _study(values, title)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"{title}: {error}") from error
+
+
+# Each function below is given a value and its key's path, which its messages begin with.
+
+
+def _study(values: dict[str, Any], title: str) -> Spec:
+    _only(values, "", ("name", "description", "seed", "block"))
+    blocks = values.get("block")
+    if not isinstance(blocks, list) or not blocks:
+        raise TypeError("block must be a list of at least one [[block]]")
+    made = tuple(_block(block, number) for number, block in enumerate(blocks, 1))
+    names = [block.name for block in made]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise ValueError(f"block[{number + 1}].name {name!r} is the name of another block")
+    return Spec(
+        name=checks.text(values.get("name", title), "name"),
+        description=checks.text(values.get("description", ""), "description"),
+        seed=checks.integer(values.get("seed", 0), "seed", 0, 2**63 - 1),
+        blocks=made,
+    )
+
+
+def _block(given: Any, number: int) -> Block:
+    at = f"block[{number}]"
+    if not isinstance(given, dict):
+        raise TypeError(f"{at} must be a table, got {given!r}")
+    _only(given, f"{at}.", _DEFAULTS)
+    values = {**_DEFAULTS, "name": f"block{number}", **given}
+    for key, value in values.items():
+        if value is None:
+            raise ValueError(f"{at} lacks the key {key!r}")
+    models = _several(
+        values["models"],
+        f"{at}.models",
+        lambda one, name: checks.choice(one, name, ("isotropic", "diagonal", "general")),
+    )
+    samples = checks.choice(values["samples"], f"{at}.samples", SAMPLES)
+    share = checks.real(values["validation"], f"{at}.validation", 0.0, 1.0, "above")
+    return Block(
+        name=checks.text(values["name"], f"{at}.name", least=1),
+        models=models,
+        sizes=_sizes(values, at, samples),
+        samples=samples,
+        replicates=checks.integer(values["replicates"], f"{at}.replicates", 1, 10**9),
+        starts=_several(
+            values["starts"], f"{at}.starts", lambda one, name: checks.choice(one, name, STARTS)
+        ),
+        start_norm=checks.real(values["start_norm"], f"{at}.start_norm", 0.0, 1.0),
+        contestants=_contestants(values, at, models),
+        radius_constant=checks.real(
+            values["radius_constant"], f"{at}.radius_constant", 0.0, math.inf
+        ),
+        stop=checks.choice(values["stop"], f"{at}.stop", STOPS),
+        validation=share or None,
+        traces=checks.integer(values["traces"], f"{at}.traces", 0, 10**6),
+        mle=checks.truth(values["mle"], f"{at}.mle"),
+    )
+
+
+def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, int], ...]:
+    given = [key for key in ("n", "n_per_d") if values[key] not in ((), [])]
+    if len(given) != 1:
+        raise ValueError(f"{at} must have either the key 'n' or the key 'n_per_d'")
+    key = given[0]
+    most_d, most_n = 10**6, _MOST
+    if samples == "lattice":
+        most_d, most_n = lattice.MOST_D, lattice.MOST_N
+    ds = _several(values["d"], f"{at}.d", lambda one, name: checks.integer(one, name, 1, most_d))
+    least = 4 if key == "n" else 1
+    ns = _several(
+        values[key], f"{at}.{key}", lambda one, name: checks.integer(one, name, least, _MOST)
+    )
+    sizes = tuple((n if key == "n" else n * d, d) for d in ds for n in ns)
+    for n, d in sizes:
+        if not 4 <= n <= most_n:
+            raise ValueError(
+                f"{at}.{key} must give n between 4 and {most_n}, got n = {n} at d = {d}"
+            )
+    return sizes
+
+
+def _contestants(
+    values: dict[str, Any], at: str, models: tuple[str, ...]
+) -> tuple[Contestant, ...]:
+    budget = checks.integer(values["max_iter"], f"{at}.max_iter", 0, _MOST)
+    given = values["algorithms"]
+    if not isinstance(given, list) or not given:
+        raise TypeError(
+            f"{at}.algorithms must be a list of at least one algorithm, such as {{name = 'EM'}}"
+        )
+    made: list[Contestant] = []
+    for number, one in enumerate(given, 1):
+        here = f"{at}.algorithms[{number}]"
+        table = dict(one) if isinstance(one, dict) else {"name": one}
+        own = checks.integer(table.pop("max_iter", budget), f"{here}.max_iter", 0, _MOST)
+        algorithm = _algorithm(table, here)
+        for model in models:
+            try:
+                algorithm.resolve(named(model))
+            except ValueError as error:
+                raise ValueError(f"{here}: {error}") from None
+        contestant = Contestant(algorithm, own)
+        if algorithm in [other.algorithm for other in made]:
+            raise ValueError(f"{here} is in this list already: {contestant.options}")
+        made.append(contestant)
+    return tuple(made)
+
+
+def _algorithm(given: Any, at: str) -> Algorithm:
+    if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+        raise TypeError(f"{at} must be a table with a name, such as {{name = 'ELU', beta = 0.8}}")
+    name = checks.choice(given["name"], f"{at}.name", tuple(known()))
+    kind = known()[name]
+    types = {field.name: str(field.type) for field in fields(kind)}
+    _only(given, f"{at}.", ("name", *types), f"; {name} has ")
+    arguments = {}
+    for key, value in given.items():
+        if isinstance(value, dict):
+            value = _algorithm(value, f"{at}.{key}")
+        elif isinstance(value, float) and value.is_integer() and "int" in types.get(key, ""):
+            value = int(value)
+        arguments[key] = value
+    del arguments["name"]
+    try:
+        return kind(**arguments)
+    except (TypeError, ValueError) as error:
+        about_option = str(error).split(" ", 1)[0] in arguments
+        raise type(error)(f"{at}{'.' if about_option else ': '}{error}") from None
+
+
+def _only(
+    given: Mapping[str, Any], at: str, known: Collection[str], which: str = "; known are "
+) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{at}{key} is not a key{which}{', '.join(known)}")
+
+
+def _several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:
+    """One value, or a list of different ones."""
+    if not isinstance(value, list | tuple):
+        return (read(value, name),)
+    if not value:
+        raise ValueError(f"{name} must be a list of at least one value, got {value!r}")
+    made: list[T] = []
+    for number, one in enumerate(value, 1):
+        item = read(one, f"{name}[{number}]")
+        if item in made:
+            raise ValueError(f"{name}[{number}] has {item!r} twice")
+        made.append(item)
+    return tuple(made)
