@@ -81,8 +81,8 @@ def truth(value: Any, name: str) -> bool:
     return value
 
 
-def imported(reference: str, name: str, folder: Path | None = None) -> Any:
-    """The object that "module:attribute" refers to; ``folder`` is searched before Python's path."""
+def imported(reference: str, name: str, base: type, folder: Path | None = None) -> Any:
+    """The class "module:Class", derived from ``base``; ``folder`` is searched before Python's path."""
     module, _, attribute = reference.partition(":")
     if not all(part.isidentifier() for part in [*module.split("."), attribute]):
         raise ValueError(f"{name} must be 'module:Class', got {reference!r}")
@@ -90,19 +90,24 @@ def imported(reference: str, name: str, folder: Path | None = None) -> Any:
     if folder is not None:
         sys.path.insert(0, str(folder))
     try:
+        importlib.invalidate_caches()
         found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name not in (module, module.partition(".")[0]):
-            raise
-        places = f"in {folder} or " if folder is not None else ""
-        raise ValueError(
-            f"{name} must name a module {places}on Python's path, got {reference!r}"
-        ) from None
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            places = f"in {folder} or " if folder is not None else ""
+            why = f"there is no module {module!r} {places}on Python's path"
+        else:
+            why = f"importing {module!r} raises {type(error).__name__}: {' '.join(str(error).split())}"
+        raise ValueError(f"{name} must be importable, got {reference!r}: {why}") from error
     finally:
         sys.path[:] = before
-    if not hasattr(found, attribute):
-        raise ValueError(f"{name} must name what {module} defines, got {reference!r}")
-    return getattr(found, attribute)
+    kind = getattr(found, attribute, None)
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        what = "nothing" if kind is None else repr(kind)
+        raise ValueError(
+            f"{name} must be a subclass of {base.__name__}, got {reference!r}, which is {what}"
+        )
+    return kind
 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:

@@ -24,8 +24,8 @@ _FRAME_SECONDS = 0.2  # between updates of the bar
 
 def described(spec: str | Path) -> str:
     """A study as it is written, followed by what it will take, as comments: still valid TOML."""
-    text, title = reading.source(spec)
-    study = reading.parse(text, title)
+    text, title, folder = reading.source(spec)
+    study = reading.parse(text, title, folder)
     return f"{text.rstrip()}\n\n" + "\n".join(f"# {line}" for line in estimate(study)) + "\n"
 
 

@@ -93,6 +93,10 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
         raise EngineError(
             f"the worker has elubench {__version__}, this process {version}; they must be the same"
         )
+    try:
+        spec.import_outside()
+    except ValueError as error:
+        raise EngineError(f"a worker cannot import what the study names: {error}") from None
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:

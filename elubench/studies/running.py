@@ -131,6 +131,7 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
             "elubench": __version__,
             "hash": study.hash,
             "spec": study.canonical(),
+            "modules": study.modules(),
             "bounds": list(plan(study).bounds),
         }
         Store.create(folder, description, text)
@@ -138,6 +139,7 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
     if found is None or found["hash"] != study.hash:
         differs = "" if found is None else difference(found["spec"], study.canonical())
         raise StoreError(f"{folder} holds another study: {differs}. Choose another folder")
+    _refuse_other_code(folder, found.get("modules", {}), study.modules())
     if found["elubench"] != __version__:
         warnings.warn(
             f"{folder} was begun with elubench {found['elubench']}, this is {__version__}; the "
@@ -146,6 +148,15 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
             stacklevel=3,
         )
     return plan(study, tuple(found["bounds"]))
+
+
+def _refuse_other_code(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    changed = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
+    if changed:
+        raise StoreError(
+            f"{folder} holds results of other code: {', '.join(changed)} changed since. Results of "
+            "different code must not mix; choose another folder, or restore what was there"
+        )
 
 
 def _existing(folder: Path) -> tuple[Spec, Plan, Store]:
