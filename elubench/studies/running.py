@@ -46,11 +46,14 @@ def run_study(
     Parameters
     ----------
     spec : the name of a preset, the path of a TOML file, or a mapping with the same content.
-    out : the study's folder; made if there is none. A folder of another study is refused.
+        Algorithms and models may be "module:Class", where the module is beside the TOML file or on
+        Python's path.
+    out : the study's folder, made if there is none. You can interrupt a study; running it again with
+        the same folder resumes it.
     engine : "local", or "dask".
-    workers : processes of the engine "dask", by default as many as there are cores.
-    scheduler : address of a Dask scheduler that is running already.
-    retry_failed : compute tasks again that have failed runs in them.
+    workers : processes of the engine "dask"; one per core by default.
+    scheduler : address of a running Dask scheduler.
+    retry_failed : compute tasks with failed runs again.
     progress : called at the beginning and after every task.
     """
     folder = Path(out)
