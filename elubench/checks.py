@@ -12,6 +12,7 @@ import numbers
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,28 +82,41 @@ def truth(value: Any, name: str) -> bool:
     return value
 
 
-def imported(reference: str, name: str, folder: Path | None = None) -> Any:
-    """The object that "module:attribute" refers to; ``folder`` is searched before Python's path."""
-    module, _, attribute = reference.partition(":")
-    if not all(part.isidentifier() for part in [*module.split("."), attribute]):
-        raise ValueError(f"{name} must be 'module:Class', got {reference!r}")
+def module(given: str, name: str, folder: Path | None = None, reference: str = "") -> ModuleType:
+    """The module of this name; ``folder`` is searched before Python's path."""
     before = list(sys.path)
     if folder is not None:
         sys.path.insert(0, str(folder))
     try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name not in (module, module.partition(".")[0]):
-            raise
-        places = f"in {folder} or " if folder is not None else ""
+        importlib.invalidate_caches()
+        return importlib.import_module(given)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{given}.".startswith(f"{error.name}."):
+            places = f"in {folder} or " if folder is not None else ""
+            why = f"there is no module {given!r} {places}on Python's path"
+        else:
+            why = (
+                f"importing {given!r} raises {type(error).__name__}: {' '.join(str(error).split())}"
+            )
         raise ValueError(
-            f"{name} must name a module {places}on Python's path, got {reference!r}"
-        ) from None
+            f"{name} must be importable, got {(reference or given)!r}: {why}"
+        ) from error
     finally:
         sys.path[:] = before
-    if not hasattr(found, attribute):
-        raise ValueError(f"{name} must name what {module} defines, got {reference!r}")
-    return getattr(found, attribute)
+
+
+def imported(reference: str, name: str, base: type, folder: Path | None = None) -> Any:
+    """The class "module:Class", derived from ``base``; ``folder`` is searched before Python's path."""
+    home, _, attribute = reference.partition(":")
+    if not all(part.isidentifier() for part in [*home.split("."), attribute]):
+        raise ValueError(f"{name} must be 'module:Class', got {reference!r}")
+    kind = getattr(module(home, name, folder, reference), attribute, None)
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        what = "nothing" if kind is None else repr(kind)
+        raise ValueError(
+            f"{name} must be a subclass of {base.__name__}, got {reference!r}, which is {what}"
+        )
+    return kind
 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:

@@ -23,6 +23,8 @@ from elubench.papers.beyond_em.figures.makers import FIGURES
 from elubench.report import captions, errors, page, race, slope_figure, style, summary
 from elubench.report.figures import FigureMaker
 from elubench.report.typesetting import maths
+from elubench.studies import reading
+from elubench.studies import rows as columns
 from elubench.verification import Claim, Evidence, Finding, Measurement
 from elubench.verification.verdicts import verdict_of
 

@@ -134,7 +134,7 @@ class TestDamage:
         with pytest.warns(StoreWarning, match="other columns"):
             assert resumed(folder)[1] == 1
         victim.write_bytes(store.parquet(table.slice(1), study=hash, task=name))
-        with pytest.warns(StoreWarning, match="2 rows where 3 belong"):
+        with pytest.warns(StoreWarning, match="has 2 rows, expected 3"):
             assert resumed(folder)[1] == 1
 
     @pytest.mark.parametrize("content", [b"", b"PAR1", None])
@@ -261,7 +261,9 @@ class TestFullDisk:
             flush(descriptor)
 
         monkeypatch.setattr(store.os, "fsync", full)
-        with pytest.raises(OSError, match=r"No space left on device.*same command again") as caught:
+        with pytest.raises(
+            OSError, match=r"No space left on device.*run the study again"
+        ) as caught:
             eb.run_study(small(traces=4), tmp_path / "out")
         assert caught.value.errno == errno.ENOSPC
         monkeypatch.undo()

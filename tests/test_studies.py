@@ -12,10 +12,9 @@ import elubench as eb
 from elubench import studies
 from elubench.cli.study import described
 from elubench.papers.beyond_em import theory
-from elubench.studies import performing, plan, reading, rows
+from elubench.studies import performing, plan, presets, reading, rows
 from elubench.studies.costs import cell_seconds, group_cost
 from elubench.studies.mle import maximum_likelihood
-from elubench.studies.presets import presets
 from elubench.studies.reading import SpecError
 from elubench.studies.spec import Cell, as_json, difference
 
@@ -138,7 +137,7 @@ class TestSpec:
             assert reading.parse(GOOD.replace(old, new)).hash != spec.hash
 
     def test_canonical_form_can_be_read_back(self):
-        for name in presets():
+        for name in presets.presets():
             spec = reading.load(name)
             plain = json.loads(as_json(spec.canonical()))
             again = reading.from_canonical(plain, spec.name)
@@ -152,11 +151,20 @@ class TestSpec:
 
 
 class TestPresets:
-    def test_names(self):
+    def test_names(self, monkeypatch):
         named = ["asymptotic", "dimensions", "paper", "quick", "smoke", "starts"]
-        assert presets() == named
+        assert presets.presets() == named
+        assert reading.load("beyond-em/quick") == reading.load("quick")
+        found = presets._files()
+        monkeypatch.setattr(presets, "_files", lambda: {**found, "mine/quick": found["smoke"]})
+        assert presets.presets()[:3] == ["asymptotic", "beyond-em/quick", "dimensions"]
+        assert reading.load("mine/quick") == reading.load("smoke")
+        with pytest.raises(
+            SpecError, match=r"presets are asymptotic, beyond-em/quick, .*mine/quick"
+        ):
+            reading.load("quick")
 
-    @pytest.mark.parametrize("name", presets())
+    @pytest.mark.parametrize("name", presets.presets())
     def test_rivals_are_beside_em_and_elu(self, name):
         spec = reading.load(name)
         assert spec.name == name
@@ -179,7 +187,7 @@ class TestPresets:
         starts = reading.load("starts")
         assert all(block.starts == ("equal", "generic") for block in starts.blocks)
 
-    @pytest.mark.parametrize("name", presets())
+    @pytest.mark.parametrize("name", presets.presets())
     def test_shown_is_still_the_study(self, name):
         shown = described(name)
         assert reading.parse(shown).hash == reading.load(name).hash

@@ -91,10 +91,12 @@ class Algorithm:
 
     def resolve(self, model: Model) -> Algorithm:
         """The same algorithm with every option set, or a ValueError where it does not fit the model."""
-        missing = sorted(self.needs - model.features)
+        missing = [f"a {feature}" for feature in sorted(self.needs - model.features)]
+        if self.natural and model.natural is None:
+            missing.append("natural coordinates")
         if missing:
             raise ValueError(
-                f"{self.name} needs a model with a {missing[0]}; {type(model).__name__} has none"
+                f"{self.name} needs a model with {missing[0]}; {type(model).__name__} has none"
             )
         return self
 

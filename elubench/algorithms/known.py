@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import elubench.algorithms
@@ -24,15 +23,13 @@ def commands() -> dict[str, type[Algorithm]]:
     return {kind.command: kind for kind in known().values()}
 
 
-def kind_of(name: str, folder: Path | None = None) -> type[Algorithm]:
-    """The class with this name, or with this "module:Class", looked for in ``folder`` first."""
+def kind_of(name: str) -> type[Algorithm]:
+    """The class with this name, or "module:Class" on Python's path."""
     if name in known():
         return known()[name]
     if ":" in name:
-        kind = checks.imported(name, "algorithm", folder)
-        if isinstance(kind, type) and issubclass(kind, Algorithm):
-            return kind
-        raise ValueError(f"algorithm must be an Algorithm, got {name!r}, which is {kind!r}")
+        kind: type[Algorithm] = checks.imported(name, "algorithm", Algorithm)
+        return kind
     raise ValueError(
         f"algorithm must be one of {', '.join(known())}, or 'module:Class'; got {name!r}"
     )
@@ -44,9 +41,16 @@ def options_of(algorithm: Algorithm) -> dict[str, Any]:
     for field in fields(algorithm):
         value = getattr(algorithm, field.name)
         if isinstance(value, Algorithm):
-            value = {"name": value.name, **options_of(value)}
-        made[field.name] = value
+            value = {"name": _reference(type(value)), **options_of(value)}
+        if field.init:
+            made[field.name] = value
     return made
+
+
+def _reference(kind: type[Algorithm]) -> str:
+    """The name by which :func:`kind_of` finds a class."""
+    own = known().get(kind.__name__) is kind
+    return kind.__name__ if own else f"{kind.__module__}:{kind.__qualname__}"
 
 
 def numbers_in(options: str) -> dict[str, float]:

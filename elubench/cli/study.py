@@ -87,8 +87,8 @@ def described(spec: str | Path) -> str:
     """A study as it is written, followed by its cost, as comments: still valid TOML."""
     from elubench.studies import reading
 
-    text, title = reading.source(spec)
-    study = reading.parse(text, title)
+    text, title, folder = reading.source(spec)
+    study = reading.parse(text, title, folder)
     return f"{text.rstrip()}\n\n" + "\n".join(f"# {line}" for line in estimate(study)) + "\n"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import elubench.models
 from elubench import checks
 from elubench.models.base import Model
@@ -15,11 +13,8 @@ def known() -> dict[str, type[Model]]:
     return {kind.name: kind for kind in found if issubclass(kind, Model) and hasattr(kind, "name")}
 
 
-def named(model: Model | type[Model] | str, folder: Path | None = None) -> Model:
-    """The model given, or the one with this class, this name or this "module:Class".
-
-    The module is looked for in ``folder`` first.
-    """
+def named(model: Model | type[Model] | str) -> Model:
+    """A model, given itself, its class, its name or "module:Class" on Python's path."""
     if isinstance(model, Model):
         return model
     if isinstance(model, type) and issubclass(model, Model):
@@ -28,10 +23,8 @@ def named(model: Model | type[Model] | str, folder: Path | None = None) -> Model
         if model in known():
             return known()[model]()
         if ":" in model:
-            kind = checks.imported(model, "model", folder)
-            if isinstance(kind, type) and issubclass(kind, Model):
-                return kind()
-            raise ValueError(f"model must name a Model, got {model!r}, which is {kind!r}")
+            made: Model = checks.imported(model, "model", Model)()
+            return made
     raise ValueError(
         f"model must be a Model, one of {', '.join(sorted(known()))}, or 'module:Class', "
         f"got {model!r}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from elubench.algorithms.base import Goal
 from elubench.kernels import layout
-from elubench.models.known import named, radius
+from elubench.models.known import radius
 from elubench.samples import LatticeSample
 from elubench.studies import mle
 from elubench.studies.spec import Block, Cell, Contestant, Spec
@@ -30,7 +30,7 @@ def cell_seconds(spec: Spec) -> dict[Cell, float]:
 
 def group_cost(block: Block, cell: Cell) -> Cost:
     """All runs on one sample, with its draw and its MLE."""
-    model = named(cell.model)
+    model = block.model(cell.model)
     if block.samples == "lattice":
         rows = held = LatticeSample.expected_rows(cell.n, cell.d, model.even)
         seconds = rows * 1e-6
@@ -56,7 +56,7 @@ def group_cost(block: Block, cell: Cell) -> Cost:
 
 
 def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
-    model = named(cell.model)
+    model = block.model(cell.model)
     target = radius(model, cell.n, cell.d, constant=block.radius_constant)
     flatness = model.flatness(cell.d, generic=start == "generic")
     goal = Goal(flatness, target, block.start_norm, one.max_iter, block.stop == "end")

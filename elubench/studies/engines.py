@@ -29,7 +29,7 @@ from elubench.studies.store import packed
 
 ENGINES = ("local", "dask")
 _RETRIES = 3
-_PATIENCE = 30.0  # seconds until a scheduler must have answered
+_PATIENCE = 30.0  # seconds to wait for a scheduler
 _QUEUED_PER_WORKER = 8
 
 
@@ -38,7 +38,7 @@ class EngineError(ValueError):
 
 
 class WorkerLostError(EngineError):
-    """Tasks whose workers died again and again."""
+    """Tasks on which workers died repeatedly."""
 
 
 class Made(NamedTuple):
@@ -93,6 +93,10 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
         raise EngineError(
             f"the worker has elubench {__version__}, this process {version}; they must be the same"
         )
+    try:
+        spec.import_outside()
+    except ValueError as error:
+        raise EngineError(f"a worker cannot import what the study names: {error}") from None
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
@@ -143,8 +147,8 @@ def dask(
             ask()
     if lost:
         raise WorkerLostError(
-            f"{len(lost)} tasks were given up because their workers died again and again (too "
-            f"little memory?), the first being {lost[0]}; run the same command to try them again"
+            f"workers died repeatedly (too little memory?); {len(lost)} tasks are left, the first "
+            f"being {lost[0]}; run the study again to retry them"
         )
 
 
@@ -172,7 +176,7 @@ def _client(distributed: Any, engine: Engine) -> Iterator[Any]:
         return
     one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with ExitStack() as opened:
-        with _unheard_by_children():
+        with _ignored_by_children():
             cluster = opened.enter_context(
                 distributed.LocalCluster(
                     n_workers=engine.workers or _cores(),
@@ -188,11 +192,11 @@ def _client(distributed: Any, engine: Engine) -> Iterator[Any]:
 
 
 @contextmanager
-def _unheard_by_children() -> Iterator[None]:
-    """Threads and processes that begin meanwhile leave Ctrl-C to this one, which hears it at the end.
+def _ignored_by_children() -> Iterator[None]:
+    """Let threads and processes that start in here ignore Ctrl-C, which this one gets at the end.
 
-    A terminal sends it to all of them, and a worker would show a traceback. Python's resource tracker
-    lifts the block of the thread that starts it, so it is started before.
+    A terminal sends it to all of them, and a worker would print a traceback. Python's resource tracker
+    unblocks the signal in the thread that starts it, so it is started first.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

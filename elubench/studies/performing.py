@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from elubench.algorithms import Algorithm
+from elubench.algorithms.known import options_of
 from elubench.checks import Floats
 from elubench.models.base import Model
-from elubench.models.known import named, radius
+from elubench.models.known import radius
 from elubench.runs import Run, run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.studies import provenance
@@ -58,7 +58,7 @@ def perform(
 
 def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, Any], Any]]:
     cell, replicate = group
-    model = named(cell.model)
+    model = block.model(cell.model)
     target = radius(model, cell.n, cell.d, constant=block.radius_constant)
     for_all = {
         "block": block.name,
@@ -85,8 +85,8 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
             identity = {
                 **for_all,
                 "start": kind,
-                "algorithm": contestant.algorithm.name,
-                "options": as_json(_resolved(contestant.algorithm, model)),
+                "algorithm": contestant.name,
+                "options": as_json(options_of(contestant.algorithm.resolve(model))),
                 "max_iter": contestant.max_iter,
             }
             if failure:
@@ -109,12 +109,6 @@ def _failed(message: str) -> dict[str, Any]:
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
-
-
-def _resolved(algorithm: Algorithm, model: Model) -> dict[str, Any]:
-    """Options as used on this model, without the name."""
-    used = Contestant(algorithm.resolve(model), 0).options
-    return {key: value for key, value in used.items() if key != "name"}
 
 
 def _sample(spec: Spec, block: Block, group: Group) -> tuple[Sample, Sample | None]:

@@ -6,8 +6,7 @@ A preset of a paper is called ``beyond-em/quick``, or ``quick`` while no other p
 from __future__ import annotations
 
 from collections import Counter
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
 def presets() -> list[str]:
@@ -27,16 +26,10 @@ def preset(name: str) -> str | None:
     return files[matches[0]].read_text("utf-8") if matches else None
 
 
-def _files() -> dict[str, Traversable]:
+def _files() -> dict[str, Path]:
     """Every preset by its full name."""
-    package = resources.files("elubench")
-    folders = {"": package / "studies" / "presets"}
-    for paper in (package / "papers").iterdir():
-        folders[f"{paper.name.replace('_', '-')}/"] = paper / "studies"
-    return {
-        f"{prefix}{item.name.removesuffix('.toml')}": item
-        for prefix, folder in folders.items()
-        if folder.is_dir()
-        for item in folder.iterdir()
-        if item.name.endswith(".toml")
-    }
+    package = Path(__file__).resolve().parents[1]
+    found = {path.stem: path for path in package.glob("studies/presets/*.toml")}
+    for path in package.glob("papers/*/studies/*.toml"):
+        found[f"{path.parents[1].name.replace('_', '-')}/{path.stem}"] = path
+    return found

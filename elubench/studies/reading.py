@@ -5,6 +5,7 @@ An error names the key by its path, ``block[1].algorithms[2].eta``; lists are co
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -13,12 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm
-from elubench.algorithms.known import known
-from elubench.models.known import named
+from elubench.algorithms.known import options_of
 from elubench.samples import lattice
+from elubench.studies.outside import Outside
 from elubench.studies.presets import preset, presets
-from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spec
+from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spec, as_json
 
 T = TypeVar("T")
 
@@ -49,14 +49,17 @@ class SpecError(ValueError):
     """A study that cannot be run as it is written."""
 
 
-def source(spec: str | Path) -> tuple[str, str]:
-    """The text of a study and what to call it in messages, given a preset's name or a path."""
+def source(spec: str | Path) -> tuple[str, str, Path | None]:
+    """The text of a study, what to call it in messages, and its folder, given a preset or a path.
+
+    A preset has no folder.
+    """
     text = preset(spec) if isinstance(spec, str) else None
     if text is not None:
-        return text, f"preset {spec}"
+        return text, f"preset {spec}", None
     path = Path(spec)
     try:
-        return path.read_bytes().decode("utf-8"), str(path)
+        return path.read_bytes().decode("utf-8"), str(path), path.resolve().parent
     except FileNotFoundError:
         raise SpecError(
             f"{spec}: no such file, and no such preset; presets are {', '.join(presets())}"
@@ -70,49 +73,43 @@ def load(spec: Spec | Mapping[str, Any] | str | Path) -> Spec:
     if isinstance(spec, Spec):
         return spec
     if isinstance(spec, Mapping):
-        return _checked(dict(spec), "study")
+        return _checked(dict(spec), "study", None)
     if not isinstance(spec, str | Path):
         raise TypeError(f"spec must be a preset's name, a path or a mapping, got {spec!r}")
     return parse(*source(spec))
 
 
-def parse(text: str, title: str = "study") -> Spec:
-    """A study from the text of a TOML file; ``title`` stands for the file in messages."""
+def parse(text: str, title: str = "study", folder: Path | None = None) -> Spec:
+    """A study from the text of a TOML file.
+
+    ``title`` stands for the file in messages; classes outside the package are looked for in ``folder``
+    first.
+    """
     try:
         values = tomllib.loads(text + "\n")  # so that an error in the last line has its number
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{title}: {error}") from None
-    return _checked(values, title)
+    return _checked(values, title, folder)
 
 
 def from_canonical(plain: dict[str, Any], name: str) -> Spec:
-    """The study whose canonical form this is."""
+    """The study whose canonical form this is; nothing outside the package is imported."""
     blocks = []
-    for number, values in enumerate(plain["block"], 1):
+    for values in plain["block"]:
         made: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
         }
         made["sizes"] = tuple((n, d) for n, d in values["sizes"])
         made["contestants"] = tuple(
-            Contestant(_algorithm(_given(one["algorithm"]), f"block[{number}]"), one["max_iter"])
-            for one in values["contestants"]
+            Contestant(one["algorithm"], one["max_iter"]) for one in values["contestants"]
         )
         blocks.append(Block(**made))
     return Spec(name, "", plain["seed"], tuple(blocks))
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as a study would have them: TOML has no null."""
-    return {
-        key: _given(value) if isinstance(value, dict) else value
-        for key, value in options.items()
-        if value is not None
-    }
-
-
-def _checked(values: dict[str, Any], title: str) -> Spec:
+def _checked(values: dict[str, Any], title: str, folder: Path | None) -> Spec:
     try:
-        return _study(values, title)
+        return _study(values, title, Outside(folder))
     except (TypeError, ValueError) as error:
         raise SpecError(f"{title}: {error}") from error
 
@@ -120,12 +117,12 @@ def _checked(values: dict[str, Any], title: str) -> Spec:
 # Each function below is given a value and its key's path, which its messages begin with.
 
 
-def _study(values: dict[str, Any], title: str) -> Spec:
+def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
     _only(values, "", ("name", "description", "seed", "block"))
     blocks = values.get("block")
     if not isinstance(blocks, list) or not blocks:
         raise TypeError("block must be a list of at least one [[block]]")
-    made = tuple(_block(block, number) for number, block in enumerate(blocks, 1))
+    made = tuple(_block(block, number, outside) for number, block in enumerate(blocks, 1))
     names = [block.name for block in made]
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -138,7 +135,7 @@ def _study(values: dict[str, Any], title: str) -> Spec:
     )
 
 
-def _block(given: Any, number: int) -> Block:
+def _block(given: Any, number: int, outside: Outside) -> Block:
     at = f"block[{number}]"
     if not isinstance(given, dict):
         raise TypeError(f"{at} must be a table, got {given!r}")
@@ -147,11 +144,12 @@ def _block(given: Any, number: int) -> Block:
     for key, value in values.items():
         if value is None:
             raise ValueError(f"{at} lacks the key {key!r}")
-    models = _several(
-        values["models"],
-        f"{at}.models",
-        lambda one, name: checks.choice(one, name, ("isotropic", "diagonal", "general")),
-    )
+
+    def model(given: Any, name: str) -> str:
+        outside.model(checks.text(given, name), name)
+        return str(given)
+
+    models = _several(values["models"], f"{at}.models", model)
     samples = checks.choice(values["samples"], f"{at}.samples", SAMPLES)
     share = checks.real(values["validation"], f"{at}.validation", 0.0, 1.0, "above")
     return Block(
@@ -164,7 +162,7 @@ def _block(given: Any, number: int) -> Block:
             values["starts"], f"{at}.starts", lambda one, name: checks.choice(one, name, STARTS)
         ),
         start_norm=checks.real(values["start_norm"], f"{at}.start_norm", 0.0, 1.0),
-        contestants=_contestants(values, at, models),
+        contestants=_contestants(values, at, models, outside),
         radius_constant=checks.real(
             values["radius_constant"], f"{at}.radius_constant", 0.0, math.inf
         ),
@@ -172,6 +170,7 @@ def _block(given: Any, number: int) -> Block:
         validation=share or None,
         traces=checks.integer(values["traces"], f"{at}.traces", 0, 10**6),
         mle=checks.truth(values["mle"], f"{at}.mle"),
+        outside=outside,
     )
 
 
@@ -198,7 +197,7 @@ def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, in
 
 
 def _contestants(
-    values: dict[str, Any], at: str, models: tuple[str, ...]
+    values: dict[str, Any], at: str, models: tuple[str, ...], outside: Outside
 ) -> tuple[Contestant, ...]:
     budget = checks.integer(values["max_iter"], f"{at}.max_iter", 0, _MOST)
     given = values["algorithms"]
@@ -211,39 +210,43 @@ def _contestants(
         here = f"{at}.algorithms[{number}]"
         table = dict(one) if isinstance(one, dict) else {"name": one}
         own = checks.integer(table.pop("max_iter", budget), f"{here}.max_iter", 0, _MOST)
-        algorithm = _algorithm(table, here)
+        contestant = Contestant(_options(table, here, outside), own, outside)
         for model in models:
             try:
-                algorithm.resolve(named(model))
+                contestant.algorithm.resolve(outside.model(model))
             except ValueError as error:
                 raise ValueError(f"{here}: {error}") from None
-        contestant = Contestant(algorithm, own)
-        if algorithm in [other.algorithm for other in made]:
+        if contestant.options in [other.options for other in made]:
             raise ValueError(f"{here} is in this list already: {contestant.options}")
         made.append(contestant)
     return tuple(made)
 
 
-def _algorithm(given: Any, at: str) -> Algorithm:
+def _options(given: Any, at: str, outside: Outside) -> dict[str, Any]:
+    """Every option of an algorithm as JSON holds it."""
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise TypeError(f"{at} must be a table with a name, such as {{name = 'ELU', beta = 0.8}}")
-    name = checks.choice(given["name"], f"{at}.name", tuple(known()))
-    kind = known()[name]
-    types = {field.name: str(field.type) for field in fields(kind)}
+    name = given["name"]
+    kind = outside.kind(name, f"{at}.name")
+    types = {one.name: str(one.type) for one in fields(kind) if one.init}
     _only(given, f"{at}.", ("name", *types), f"; {name} has ")
-    arguments = {}
+    options: dict[str, Any] = {}
     for key, value in given.items():
         if isinstance(value, dict):
-            value = _algorithm(value, f"{at}.{key}")
+            value = _options(value, f"{at}.{key}", outside)
         elif isinstance(value, float) and value.is_integer() and "int" in types.get(key, ""):
             value = int(value)
-        arguments[key] = value
-    del arguments["name"]
+        options[key] = value
     try:
-        return kind(**arguments)
+        made = options_of(outside.algorithm(options))
     except (TypeError, ValueError) as error:
-        about_option = str(error).split(" ", 1)[0] in arguments
+        about_option = str(error).split(" ", 1)[0] in types
         raise type(error)(f"{at}{'.' if about_option else ': '}{error}") from None
+    nested = {key: value for key, value in options.items() if isinstance(value, dict)}
+    try:
+        return dict(json.loads(as_json({"name": name, **made, **nested})))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{at} must have options that JSON can hold: {error}") from None
 
 
 def _only(

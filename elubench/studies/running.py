@@ -46,11 +46,14 @@ def run_study(
     Parameters
     ----------
     spec : the name of a preset, the path of a TOML file, or a mapping with the same content.
-    out : the study's folder; made if there is none. A folder of another study is refused.
+        Algorithms and models may be "module:Class", where the module is beside the TOML file or on
+        Python's path.
+    out : the study's folder, made if there is none. You can interrupt a study; running it again with
+        the same folder resumes it.
     engine : "local", or "dask".
-    workers : processes of the engine "dask", by default as many as there are cores.
-    scheduler : address of a Dask scheduler that is running already.
-    retry_failed : compute tasks again that have failed runs in them.
+    workers : processes of the engine "dask"; one per core by default.
+    scheduler : address of a running Dask scheduler.
+    retry_failed : compute tasks with failed runs again.
     progress : called at the beginning and after every task.
     """
     folder = Path(out)
@@ -131,6 +134,7 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
             "elubench": __version__,
             "hash": study.hash,
             "spec": study.canonical(),
+            "modules": study.modules(),
             "bounds": list(plan(study).bounds),
         }
         Store.create(folder, description, text)
@@ -138,6 +142,7 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
     if found is None or found["hash"] != study.hash:
         differs = "" if found is None else difference(found["spec"], study.canonical())
         raise StoreError(f"{folder} holds another study: {differs}. Choose another folder")
+    _refuse_other_code(folder, found.get("modules", {}), study.modules())
     if found["elubench"] != __version__:
         warnings.warn(
             f"{folder} was begun with elubench {found['elubench']}, this is {__version__}; the "
@@ -146,6 +151,15 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
             stacklevel=3,
         )
     return plan(study, tuple(found["bounds"]))
+
+
+def _refuse_other_code(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    changed = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
+    if changed:
+        raise StoreError(
+            f"{folder} holds results of other code: {', '.join(changed)} changed since. Results of "
+            "different code must not mix; choose another folder, or restore what was there"
+        )
 
 
 def _existing(folder: Path) -> tuple[Spec, Plan, Store]:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from elubench.algorithms.base import Algorithm
-from elubench.algorithms.known import options_of
+from elubench.models.base import Model
+from elubench.studies.outside import Outside
 
 #: Standard normal rows drawn one by one, or counts on a lattice, whose cost does not grow with n.
 SAMPLES = ("direct", "lattice")
@@ -28,15 +30,27 @@ STOPS = ("radius", "end")
 
 @dataclass(frozen=True)
 class Contestant:
-    """An algorithm in a block, with its own budget of iterations."""
+    """An algorithm in a block, with its own budget of iterations.
 
-    algorithm: Algorithm
+    ``options`` has the algorithm's name and every option, defaults included, as JSON can hold them.
+    """
+
+    options: dict[str, Any]
     max_iter: int
+    outside: Outside = field(default_factory=Outside, compare=False, repr=False)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The algorithm's name and every option, defaults included."""
-        return {"name": self.algorithm.name, **options_of(self.algorithm)}
+    def name(self) -> str:
+        """The name of a class of the package, or "module:Class"."""
+        return str(self.options["name"])
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """The algorithm itself, made when it is first needed: results load without its module."""
+        return self.outside.algorithm(self.options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Contestant, (self.options, self.max_iter, self.outside)
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,11 @@ class Block:
     validation: float | None
     traces: int
     mle: bool
+    outside: Outside = field(default_factory=Outside, compare=False, repr=False)
+
+    def model(self, name: str) -> Model:
+        """One of the block's models."""
+        return self.outside.model(name)
 
     @property
     def runs(self) -> int:
@@ -74,7 +93,7 @@ class Block:
 
     def canonical(self) -> dict[str, Any]:
         """The block as plain values."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
         plain["contestants"] = [
             {"max_iter": one.max_iter, "algorithm": one.options} for one in self.contestants
         ]
@@ -110,6 +129,18 @@ class Spec:
     def hash(self) -> str:
         """Sixteen hexadecimal digits that stand for the canonical form."""
         return hashlib.sha256(as_json(self.canonical()).encode()).hexdigest()[:16]
+
+    def modules(self) -> dict[str, dict[str, str]]:
+        """Files and hashes of the modules outside the package that the study takes classes from."""
+        return self.blocks[0].outside.recorded()
+
+    def import_outside(self) -> None:
+        """Import every class outside the package; raise ValueError where that fails."""
+        for block in self.blocks:
+            for name in block.models:
+                block.model(name)
+            for contestant in block.contestants:
+                contestant.outside.kind(contestant.name)
 
     @property
     def runs(self) -> int:

@@ -1,15 +1,15 @@
-"""A study's folder: what is there and reads back whole is done.
+"""A study's folder. A task is done when its file is there and reads back whole.
 
-    study.json         the study in canonical form, its hash, and how it is cut into tasks
+    study.json         the study in canonical form, its hash, outside code, and the cut into tasks
     study.toml         the study as it was written, for readers
     shards/NAME.parquet    rows of one task
     traces/NAME.parquet    traces of one task, written before its shard
     results.parquet    the rows of all shards seen so far, in one file that loads quickly
-    set-aside/         files that were found damaged or strange
+    set-aside/         files that are damaged or do not belong here
 
-Every file is written to a temporary name in its own folder, flushed to the disk and renamed, so a file
-is there as a whole or not at all, whatever is killed when. There are no locks: two processes may work
-in one folder; at worst they compute the same task, with the same rows, twice. Nothing is pickled.
+Every file is written under a temporary name in its own folder, flushed to disk and renamed, so it is
+there as a whole or not at all, whenever a process is killed. There are no locks: two processes may work
+in one folder; at worst they compute the same rows twice. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMAT = 1  # of the folder and of the columns; another number is another layout
+FORMAT = 1  # of the folder and its columns
 _TEMPORARY = ".tmp-"
-_ABANDONED_SECONDS = 600.0  # a temporary file older than this has no writer any more
+_ABANDONED_SECONDS = 600.0  # the writer of an older temporary file is gone
 _READERS = 4
 
 
@@ -40,11 +40,11 @@ class StoreError(ValueError):
 
 
 class StoreWarning(UserWarning):
-    """Something in a study's folder was not as it should be, and was dealt with."""
+    """Something in a study's folder is damaged, and was left out or set aside."""
 
 
 def parquet(table: pa.Table, **labels: str) -> bytes:
-    """A table as a Parquet file that names what it is and can tell when it is damaged."""
+    """A table as a Parquet file with labels and checksums."""
     known = {f"elubench_{key}": value for key, value in labels.items()}
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
     out = io.BytesIO()
@@ -60,7 +60,7 @@ def parquet(table: pa.Table, **labels: str) -> bytes:
 
 
 def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[str, str]]:
-    """A table and its labels from a file that :func:`parquet` wrote; ValueError where it did not."""
+    """A table and its labels from a file that :func:`parquet` wrote; ValueError for any other."""
     try:
         content = path.read_bytes()
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
@@ -92,7 +92,7 @@ class Store:
 
     @staticmethod
     def description(folder: Path) -> dict[str, Any] | None:
-        """What study.json says, or None where there is no study."""
+        """The content of study.json, or None if there is none."""
         path = folder / "study.json"
         try:
             text = path.read_text("utf-8")
@@ -113,10 +113,15 @@ class Store:
 
     @staticmethod
     def create(folder: Path, description: dict[str, Any], text: str | None) -> None:
-        """Make the folder and its study.json; where another process was faster, its file stays."""
+        """Make the folder and its study.json; if another process was faster, its file stays."""
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder} is a file; a study needs a folder")
-        ours = {"shards", "traces", "study.toml", "study.json"}  # of a process that is as far as we
+        ours = {
+            "shards",
+            "traces",
+            "study.toml",
+            "study.json",
+        }  # of another process at the same stage
         if folder.is_dir() and any(
             not name.startswith(_TEMPORARY) and name not in ours for name in os.listdir(folder)
         ):
@@ -135,28 +140,31 @@ class Store:
         return self.folder / part / f"{task}.parquet"
 
     def has(self, task: str) -> bool:
-        """Whether the task's shard is there (as a whole: shards are renamed into place)."""
+        """Whether the task's shard is there."""
         return self._path(task).exists()
 
     def put(self, task: str, rows: bytes, traces: bytes | None) -> None:
-        """Keep what a task made."""
+        """Write the files of a task."""
         with _disk(self.folder):
             if traces is not None:
                 write_whole(self._path(task, "traces"), traces)
             write_whole(self._path(task), rows)
 
     def check(self, expected: dict[str, int], repair: bool) -> tuple[pa.Table, set[str]]:
-        """Read every shard; return the rows and the tasks that are done.
+        """All rows, and the tasks that are done.
 
-        ``expected`` has the number of rows of every task. What cannot be read, or is not of this
-        study, is left out with a warning; with ``repair`` it is set aside, to be computed again.
+        ``expected`` has the number of rows of every task. A file that cannot be read or is not of this
+        study is left out with a warning; with ``repair`` it is set aside and will be computed again.
         """
         if repair:
             self._sweep()
         kept, table = self._consolidated()
         present = self._present(repair)
         if any(present.get(task) != state for task, state in kept.items()):
-            kept, table = {}, self._schema.empty_table()  # a shard changed or went: read all anew
+            kept, table = (
+                {},
+                self._schema.empty_table(),
+            )  # a shard changed or is gone: read them all
         fresh = sorted(task for task in present if task not in kept)
         tables, done = [table], set(kept)
         for task, found in self._tables(fresh, expected, repair):
@@ -181,7 +189,7 @@ class Store:
             except ValueError as error:
                 return str(error)
             if len(table) != expected[task]:
-                return f"has {len(table)} rows where {expected[task]} belong"
+                return f"has {len(table)} rows, expected {expected[task]}"
             return table
 
         with ThreadPoolExecutor(_READERS) as pool:
@@ -192,7 +200,7 @@ class Store:
                 yield task, found
 
     def _present(self, repair: bool) -> dict[str, list[int]]:
-        """Shards by task, each with what changes when the file does."""
+        """Size and time of every shard, by task."""
         found = {}
         with suppress(FileNotFoundError), os.scandir(self.folder / "shards") as entries:
             for entry in entries:
@@ -221,11 +229,11 @@ class Store:
         return pa.concat_tables(tables)
 
     def remove(self, tasks: Iterable[str]) -> None:
-        """Forget what these tasks made, so that they are computed again."""
+        """Remove the shards of these tasks, so that they are computed again."""
         for task in tasks:
             self._path(task).unlink(missing_ok=True)
 
-    # The one file that loads quickly. It is a copy: losing it costs a slower load and nothing else.
+    # The one file that loads quickly. It is a copy; without it the next load is slower.
 
     def _consolidated(self) -> tuple[dict[str, list[int]], pa.Table]:
         nothing: tuple[dict[str, list[int]], pa.Table] = ({}, self._schema.empty_table())
@@ -259,7 +267,7 @@ class Store:
             warnings.warn(f"{path} {why}; it was moved to {target}", StoreWarning, stacklevel=2)
 
     def _sweep(self) -> None:
-        """Remove what killed processes left half written."""
+        """Remove the temporary files of killed processes."""
         for part in (self.folder, self.folder / "shards", self.folder / "traces"):
             with suppress(FileNotFoundError), os.scandir(part) as entries:
                 for entry in entries:
@@ -278,7 +286,7 @@ def packed(
 
 
 def write_whole(path: Path, content: bytes, keep: bool = False) -> None:
-    """Put a whole file in place, atomically; with ``keep`` only where there is none."""
+    """Put a whole file in place atomically; with ``keep`` only if there is none."""
     temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
     try:
         with open(temporary, "xb") as file:
@@ -300,7 +308,7 @@ def write_whole(path: Path, content: bytes, keep: bool = False) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make the rename itself survive a loss of power, where the system allows it."""
+    """Flush the rename itself to disk, where the system allows it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -317,8 +325,8 @@ def _disk(folder: Path) -> Iterator[None]:
         reason = error.strerror or str(error)
         raise OSError(
             error.errno,
-            f"cannot write to the study's folder ({reason}). What was finished is safe; "
-            "make room, and run the same command again to go on",
+            f"cannot write to the study's folder ({reason}). Finished tasks are kept; make room, and "
+            "run the study again to resume it",
             str(folder),
         ) from error
 

@@ -17,7 +17,6 @@ they expect in TOML files: see :func:`levels_in` and :func:`expected_in`.
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -155,10 +154,12 @@ def load(path: Path) -> Paper:
     name = path.name.removesuffix(".py")
     if not name.isidentifier():
         raise ValueError(f"paper must have a name that Python can import, got {path.name}")
-    found = checks.imported(f"{name}:PAPER", "paper", path.parent)
-    other = getattr(sys.modules[name], "__file__", None)
-    if other is None or Path(other).resolve() != file:
-        raise ValueError(f"paper must not have the name of another module, {other}; got {path}")
+    module = checks.module(name, "paper", path.parent)
+    if module.__file__ is None or Path(module.__file__).resolve() != file:
+        raise ValueError(
+            f"paper must not have the name of another module, {module.__file__}; got {path}"
+        )
+    found = getattr(module, "PAPER", None)
     if not isinstance(found, Paper):
         raise TypeError(f"PAPER in {file} must be a Paper, got {found!r}")
     return replace(found, source=path)
