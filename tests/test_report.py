@@ -330,10 +330,10 @@ class TestFiles:
         assert "\\`a\\`" in text
 
     def test_replaced_whole_or_not_at_all(self, evidence, tmp_path):
-        def fails(_):
+        def fails():
             raise RuntimeError("no figure today")
 
-        broken = {"x": FigureMaker("x", "x", "x", fails, lambda _: "")}
+        broken = {"x": FigureMaker("x", "x", "x", lambda _: (), fails, lambda: "")}
         page.write_report(replace(PAPER, figures={}), findings()[2:], evidence, tmp_path)
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         with pytest.raises(RuntimeError, match="no figure today"):
@@ -413,7 +413,9 @@ class TestPage:
             traces=evidence.traces[:0],
         )
         one = Measurement(HOSTILE, 0.1, 0.0, 0.2, math.nan, (0.0, 1.0), HOSTILE)
-        maker = FigureMaker(HOSTILE, HOSTILE, HOSTILE, FIGURES["landscape"].draw, lambda _: HOSTILE)
+        maker = replace(
+            FIGURES["landscape"], key=HOSTILE, title=HOSTILE, alt=HOSTILE, words=lambda *_: HOSTILE
+        )
         words = dict.fromkeys(("name", "title", "authors", "place", "short", "about"), HOSTILE)
         report = page.write_report(
             replace(PAPER, figures={HOSTILE: maker}, **words),

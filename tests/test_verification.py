@@ -40,7 +40,8 @@ def small(monkeypatch):
         levels={"quick": Level(("smoke",), {name: {"rounds": 7} for name in names})},
         probes={name: probe(name) for name in names},
         figures={
-            key: dataclasses.replace(one, draw=lambda _: None) for key, one in PAPER.figures.items()
+            key: dataclasses.replace(one, rows=lambda _: (pd.DataFrame(),))
+            for key, one in PAPER.figures.items()
         },
     )
     monkeypatch.setattr("elubench.papers.beyond_em.paper.PAPER", paper)

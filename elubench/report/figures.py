@@ -1,10 +1,11 @@
-"""A figure of a report: what it is drawn from, and what its caption says."""
+"""A figure of a report: which rows or tables it is drawn from, how, and what its caption says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from elubench.verification.evidence import Evidence
@@ -12,20 +13,26 @@ from elubench.verification.evidence import Evidence
 
 @dataclass(frozen=True)
 class FigureMaker:
-    """A figure that is drawn from evidence, where the evidence has the rows or the table for it.
+    """A figure that is drawn from evidence, unless the evidence lacks what it is drawn from.
 
-    ``draw`` returns None where it has not. ``alt`` describes the figure for those who cannot see it;
-    ``caption`` names sizes, replicates, seeds and constants, from the rows. ``rivals`` puts it beside
-    the tables that compare the algorithms.
+    ``rows`` selects one or several tables, ``draw`` draws them, and ``words`` makes a caption from them
+    with sizes, replicates, seeds and constants. ``alt`` describes the figure for those who cannot see
+    it. ``rivals`` puts it beside the tables that compare the algorithms.
     """
 
     key: str
     title: str
     alt: str
-    draw: Callable[[Evidence], Figure | None]
-    caption: Callable[[Evidence], str]
+    rows: Callable[[Evidence], tuple[pd.DataFrame, ...]]
+    draw: Callable[..., Figure]
+    words: Callable[..., str]
     rivals: bool = False
 
     def __call__(self, evidence: Evidence) -> Figure | None:
-        """The figure, or None."""
-        return self.draw(evidence)
+        """The figure, or None where one of its tables is empty."""
+        tables = self.rows(evidence)
+        return None if any(table.empty for table in tables) else self.draw(*tables)
+
+    def caption(self, evidence: Evidence) -> str:
+        """The caption of the figure that this evidence gives."""
+        return self.words(*self.rows(evidence))

@@ -41,6 +41,17 @@ def around(value: float, share: float) -> tuple[float, float]:
     return value - share * abs(value), value + share * abs(value)
 
 
+def exact(
+    quantity: str,
+    value: float,
+    accepted: tuple[float, float],
+    theory: float = math.nan,
+    note: str = "",
+) -> Measurement:
+    """A value that is known exactly."""
+    return Measurement(quantity, value, value, value, theory, accepted, note)
+
+
 def rows_of(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
     """Rows of the evidence, or the reason why there are none."""
     rows = evidence.rows(**conditions)

@@ -49,7 +49,7 @@ def stability(
 ) -> pd.DataFrame:
     """The gradient on lattice samples less that at infinite n, against |theta| at d = 1."""
     radii = np.geomspace(0.01, 0.7, 16)
-    return lemmas.stability(1, sizes, radii, replicates, "lattice", seed)
+    return lemmas.stability(1, sizes, radii, replicates, "lattice", seed).assign(seed=seed)
 
 
 def profiles(_: int, dimensions: Sequence[int] = (1, 2, 4)) -> pd.DataFrame:

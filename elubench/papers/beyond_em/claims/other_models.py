@@ -6,9 +6,15 @@ import pandas as pd
 
 from elubench.papers.beyond_em.claims.shared import MARGIN_ERRORS, from_lemmas
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import Measured, censored, exponent_of, rows_of, settings_of
+from elubench.verification.measuring import (
+    Measured,
+    censored,
+    exact,
+    exponent_of,
+    rows_of,
+    settings_of,
+)
 from elubench.verification.paper import Chapter
-from elubench.verification.verdicts import Measurement
 
 chapter = Chapter()
 
@@ -29,11 +35,7 @@ def _(evidence: Evidence) -> Measured:
     equal = from_lemmas(evidence, "diagonal_phases", "ELU, least norm, equal start", (0.0, 0.0))
     drift = from_lemmas(evidence, "diagonal_phases", "drift of theta_1^2 - theta_2^2", (0.0, 0.0))
     return Measured(
-        (
-            Measurement(
-                "least norm over its prediction", ratio, ratio, ratio, 1.0, (0.0, 10.0), got.note
-            ),
-        ),
+        (exact("least norm over its prediction", ratio, (0.0, 10.0), 1.0, got.note),),
         "diagonal model at infinite n, d = 2, start (0.3, 0.2)",
         (
             f"From equal coordinates the least norm is {equal.value:.1e}: there ELU converges. "

@@ -8,7 +8,15 @@ import numpy as np
 
 from elubench import rates
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import INF, LEVEL, Measured, censored, rows_of, settings_of
+from elubench.verification.measuring import (
+    INF,
+    LEVEL,
+    Measured,
+    censored,
+    exact,
+    rows_of,
+    settings_of,
+)
 from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
 
@@ -87,16 +95,8 @@ def _(evidence: Evidence) -> Measured:
         stop="radius",
     )
     most = float(rows["passes_to_radius"].fillna(rows["passes"]).max())
-    most_measured = Measurement(
-        "most passes over all samples and n",
-        most,
-        most,
-        most,
-        math.nan,
-        (0.0, 25.0),
-        censored(rows),
-    )
-    return got._replace(measurements=(*got.measurements, most_measured))
+    largest = exact("most passes over all samples and n", most, (0.0, 25.0), note=censored(rows))
+    return got._replace(measurements=(*got.measurements, largest))
 
 
 def _untestable(_: Evidence) -> Measured:

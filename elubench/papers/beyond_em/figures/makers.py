@@ -9,6 +9,8 @@ those of :mod:`elubench.report`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -37,24 +39,9 @@ from elubench.verification.evidence import Evidence
 def _paper(number: int, name: str) -> FigureMaker:
     """The paper's figure of this number, both panels."""
 
-    def draw(evidence: Evidence) -> Figure | None:
+    def rows(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
         paths, kept = left_panel(evidence, number)
-        sizes = sound(right_panel(evidence, number))
-        if paths.empty or sound(kept).empty or sizes.empty:
-            return None
-        return paper_figure(paths, sound(kept), sizes)
-
-    def caption(evidence: Evidence) -> str:
-        kept = sound(left_panel(evidence, number)[1])
-        return sentence(
-            "Left: the error of the location against the iteration; a diamond marks the iterate with "
-            "the smallest loss on held-out data; the dotted line is the radius. Rivals are faint",
-            about(kept),
-            "Right: the root mean square error of the validated iterate, filled for the location and "
-            "open for the scale; dashed lines have the slopes that the paper states",
-            about(sound(right_panel(evidence, number)), radius=False),
-            steps(kept),
-        )
+        return paths, sound(kept), sound(right_panel(evidence, number))
 
     return FigureMaker(
         f"figure-{number}",
@@ -62,25 +49,32 @@ def _paper(number: int, name: str) -> FigureMaker:
         f"Two panels for the {name}. Left: error of the location against iterations on logarithmic "
         "axes for EM, ELU and rivals, with the validated iterates and the radius. Right: errors of the "
         "validated location and scale against the sample size with the slopes of theory.",
-        draw,
-        caption,
+        rows,
+        paper_figure,
+        _paper_words,
+    )
+
+
+def _paper_words(_: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -> str:
+    return sentence(
+        "Left: the error of the location against the iteration; a diamond marks the iterate with the "
+        "smallest loss on held-out data; the dotted line is the radius. Rivals are faint",
+        about(kept),
+        "Right: the root mean square error of the validated iterate, filled for the location and open "
+        "for the scale; dashed lines have the slopes that the paper states",
+        about(sizes, radius=False),
+        steps(kept),
     )
 
 
 _DIMENSIONS = (1, 2, 4)
 
 
-def _races(evidence: Evidence) -> pd.DataFrame:
-    return pd.concat([to_radius(evidence, d) for d in _DIMENSIONS], ignore_index=True)
+def _races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
+    return (pd.concat([to_radius(evidence, d) for d in _DIMENSIONS], ignore_index=True),)
 
 
-def _draw_passes(evidence: Evidence) -> Figure | None:
-    rows = _races(evidence)
-    return None if rows.empty else passes_figure(rows)
-
-
-def _passes_caption(evidence: Evidence) -> str:
-    rows = _races(evidence)
+def _passes_words(rows: pd.DataFrame) -> str:
     return sentence(
         "Passes over the data until the location is within the statistical radius: medians by "
         "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory predicts for EM "
@@ -104,13 +98,7 @@ def _censored(rows: pd.DataFrame) -> str:
     return f"Hollow markers have censored runs: {', '.join(counts)}"
 
 
-def _draw_run_times(evidence: Evidence) -> Figure | None:
-    rows = _races(evidence)
-    return None if rows.empty else run_time_figure(rows)
-
-
-def _run_times_caption(evidence: Evidence) -> str:
-    rows = _races(evidence)
+def _run_times_words(rows: pd.DataFrame) -> str:
     return sentence(
         "The share of all runs within the radius after a number of passes, censored and failed runs "
         "included; a curve that ends below 1, at a hollow marker, shows how many never arrive",
@@ -119,18 +107,12 @@ def _run_times_caption(evidence: Evidence) -> str:
     )
 
 
-def _slope_rows(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _errors_and_races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
     errors = pd.concat([validated(evidence, d) for d in _DIMENSIONS], ignore_index=True)
-    return errors, _races(evidence)
+    return (errors, *_races(evidence))
 
 
-def _draw_slopes(evidence: Evidence) -> Figure | None:
-    errors, counts = _slope_rows(evidence)
-    return None if errors.empty or counts.empty else local_slopes_figure(errors, counts)
-
-
-def _slopes_caption(evidence: Evidence) -> str:
-    errors, counts = _slope_rows(evidence)
+def _slopes_words(errors: pd.DataFrame, counts: pd.DataFrame) -> str:
     return sentence(
         "Slopes between neighbouring n with 95 % bootstrap intervals; dashed lines are the values of "
         "theory, in the colour of their d. Top: root mean square errors of the validated iterate. "
@@ -141,13 +123,7 @@ def _slopes_caption(evidence: Evidence) -> str:
     )
 
 
-def _draw_breaks(evidence: Evidence) -> Figure | None:
-    rows = breaks(evidence)
-    return None if rows.empty else starts_figure(rows)
-
-
-def _breaks_caption(evidence: Evidence) -> str:
-    rows = breaks(evidence)
+def _breaks_words(rows: pd.DataFrame) -> str:
     em = rows.loc[rows["algorithm"] == "EM", "max_iter"]
     return sentence(
         "Root mean square error of the location after validation, from a start with equal "
@@ -160,18 +136,19 @@ def _breaks_caption(evidence: Evidence) -> str:
     )
 
 
-def _draw_dimensions(evidence: Evidence) -> Figure | None:
+def _over_d(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
     rows = sound(over_d(evidence))
-    if rows["d"].nunique() < 2:
-        return None
+    return (rows if rows["d"].nunique() > 1 else rows[:0],)
+
+
+def _draw_dimensions(rows: pd.DataFrame) -> Figure:
     stated = theory.rates("isotropic", int(rows["d"].max()), "elu")
     return dimensions_figure(
         rows, {"location_error": stated.location_d, "scale_error": stated.scale_d}
     )
 
 
-def _dimensions_caption(evidence: Evidence) -> str:
-    rows = sound(over_d(evidence))
+def _dimensions_words(rows: pd.DataFrame) -> str:
     return sentence(
         "Root mean square errors of the validated location and scale against d at a fixed n; dashed: "
         "the slopes of Theorem 1(b)",
@@ -180,28 +157,17 @@ def _dimensions_caption(evidence: Evidence) -> str:
     )
 
 
-def _draw_stability(evidence: Evidence) -> Figure | None:
-    table = evidence.tables.get("stability")
-    return None if table is None else stability_figure(table)
-
-
-def _stability_caption(evidence: Evidence) -> str:
-    table = evidence.tables["stability"]
+def _stability_words(table: pd.DataFrame) -> str:
     sizes = ", ".join(size(n) for n in sorted(table["n"].unique()))
     return sentence(
         "The gradient on a sample minus that at infinite n, root mean square over "
-        f"{table['replicate'].nunique()} lattice samples, d = 1, n = {sizes}, seed {evidence.seed}",
+        f"{table['replicate'].nunique()} lattice samples, d = 1, n = {sizes}, seed "
+        f"{table['seed'].iloc[0]}",
         "Bars mark n^(-1/16), where Lemma 2 changes from slope 3 to slope 1",
     )
 
 
-def _draw_costs(evidence: Evidence) -> Figure | None:
-    table = evidence.tables.get("costs")
-    return None if table is None or table.empty else costs_figure(table)
-
-
-def _costs_caption(evidence: Evidence) -> str:
-    table = evidence.tables["costs"]
+def _costs_words(table: pd.DataFrame) -> str:
     rounds = table.groupby(["n", "d", "algorithm"])["round"].nunique().max()
     sizes = sorted(table["n"].unique())
     return sentence(
@@ -211,14 +177,7 @@ def _costs_caption(evidence: Evidence) -> str:
     )
 
 
-def _draw_landscape(evidence: Evidence) -> Figure | None:
-    tables = [evidence.tables.get(name) for name in ("profiles", "landscape", "flows")]
-    found = [table for table in tables if table is not None]
-    return landscape_figure(*found) if len(found) == len(tables) else None
-
-
-def _landscape_caption(evidence: Evidence) -> str:
-    flows = evidence.tables["flows"]
+def _landscape_words(_: pd.DataFrame, __: pd.DataFrame, flows: pd.DataFrame) -> str:
     starts = " and ".join(
         f"({one.theta_1:g}, {one.theta_2:g})"
         for one in flows[flows["t"] == 0].drop_duplicates("start").itertuples()
@@ -233,6 +192,11 @@ def _landscape_caption(evidence: Evidence) -> str:
     )
 
 
+def _tables(*names: str) -> Callable[[Evidence], tuple[pd.DataFrame, ...]]:
+    """Tables of the probes; an empty one for one that was not made."""
+    return lambda evidence: tuple(evidence.tables.get(name, pd.DataFrame()) for name in names)
+
+
 _ALL: tuple[FigureMaker, ...] = (
     _paper(1, "isotropic model, d = 1"),
     _paper(2, "isotropic model, d = 4"),
@@ -244,8 +208,9 @@ _ALL: tuple[FigureMaker, ...] = (
         "Median passes over the data to the radius against the sample size, a row of panels for each "
         "d. Left: all algorithms on logarithmic axes with the slope of theory for EM. Right: all but "
         "EM on a linear scale with the slope of theory for ELU.",
-        _draw_passes,
-        _passes_caption,
+        _races,
+        passes_figure,
+        _passes_words,
         rivals=True,
     ),
     FigureMaker(
@@ -253,8 +218,9 @@ _ALL: tuple[FigureMaker, ...] = (
         "Run-time distributions",
         "Shares of runs that reached the radius against passes over the data, a row of panels for "
         "each d, a panel for each of up to three sample sizes, a curve for each algorithm.",
-        _draw_run_times,
-        _run_times_caption,
+        _races,
+        run_time_figure,
+        _run_times_words,
         rivals=True,
     ),
     FigureMaker(
@@ -262,8 +228,9 @@ _ALL: tuple[FigureMaker, ...] = (
         "Local slopes against n",
         "Four panels of slopes between neighbouring sample sizes with intervals and the value of "
         "theory: error of the location, error of the scale, iterations of EM, iterations of ELU.",
-        _draw_slopes,
-        _slopes_caption,
+        _errors_and_races,
+        local_slopes_figure,
+        _slopes_words,
     ),
     FigureMaker(
         "landscape",
@@ -272,16 +239,18 @@ _ALL: tuple[FigureMaker, ...] = (
         "logarithmic axes, with slopes 8 and 7 at d = 1, and 4 and 3 at higher d. Bottom: map of the "
         "diagonal loss at d = 2 with the iterates of EM and ELU from an equal and from a generic "
         "start, and their distance from the truth against iterations.",
-        _draw_landscape,
-        _landscape_caption,
+        _tables("profiles", "landscape", "flows"),
+        landscape_figure,
+        _landscape_words,
     ),
     FigureMaker(
         "stability",
         "Noise of the gradient at d = 1",
         "Noise of the gradient against the norm of theta for several sample sizes on logarithmic "
         "axes, as it is and times the square root of n, with slopes 3 and 1.",
-        _draw_stability,
-        _stability_caption,
+        _tables("stability"),
+        stability_figure,
+        _stability_words,
     ),
     FigureMaker(
         "breaks",
@@ -289,24 +258,27 @@ _ALL: tuple[FigureMaker, ...] = (
         "Error of the validated location against the sample size, a row of panels for the diagonal "
         "model and one for general locations, a panel for each kind of start, a curve for each "
         "algorithm, with the slope that the paper states.",
-        _draw_breaks,
-        _breaks_caption,
+        lambda evidence: (breaks(evidence),),
+        starts_figure,
+        _breaks_words,
     ),
     FigureMaker(
         "dimensions",
         "Errors against the dimension",
         "Errors of the validated location and scale against d at a fixed sample size on logarithmic "
         "axes, with the slopes of theory, 1/4 and -1/2.",
+        _over_d,
         _draw_dimensions,
-        _dimensions_caption,
+        _dimensions_words,
     ),
     FigureMaker(
         "costs",
         "The cost of an iteration",
         "Left: milliseconds per iteration of EM, ELU and both together against the numbers in the "
         "data. Right: their ratio to EM's in the same round.",
-        _draw_costs,
-        _costs_caption,
+        _tables("costs"),
+        costs_figure,
+        _costs_words,
     ),
 )
 
