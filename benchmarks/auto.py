@@ -13,7 +13,9 @@ import numpy as np
 
 import elubench as eb
 from benchmarks.regimes import MODELS, rows
-from elubench.fits import fitting as fits
+from elubench.fits.choosing import tolerance, tuned
+from elubench.fits.starts import start as start_of
+from elubench.models.known import named
 
 KINDS = ("one Gaussian", 0.5, 2.0)
 
@@ -21,17 +23,16 @@ KINDS = ("one Gaussian", 0.5, 2.0)
 def chosen(names, sample):
     """Algorithms by name, LBFGS with the stop that ``fit`` gives it."""
     for name in names:
-        yield name, fits.tuned(name, sample)
+        yield name, tuned(name, sample)
 
 
 def measure(model, kind, n, d, samples, names, budget):
     found = {name: [] for name in names}
     lost = {name: [] for name in names}
-    model = fits.named(model)
+    model = named(model)
     for seed in range(samples):
         sample = eb.ArraySample(rows(kind, n, d, seed))
-        start, _ = fits._start(model, sample)
-        tol = fits._tolerance(sample)
+        start, _ = start_of(model, sample)
         u, b = np.full((1, d), 0.1 / d), np.zeros(1)
         sample.sums(u, b, 0)
         before = time.thread_time()
@@ -40,8 +41,8 @@ def measure(model, kind, n, d, samples, names, budget):
         unit = (time.thread_time() - before) / 5
         gaps = {}
         for name, algorithm in chosen(names, sample):
-            own = tol if not algorithm.natural else None
-            options = {"max_iter": budget, "tol": own, "metrics": False}
+            tol = tolerance(algorithm, sample)
+            options = {"max_iter": budget, "tol": tol, "metrics": False}
             if seed == 0:
                 eb.run(sample, model, algorithm, start, **{**options, "max_iter": 3})
             before = time.thread_time()

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import elubench as eb
-from elubench.fits.fitting import null_quantile
+from elubench.fits import null_quantile
 
 MODELS = ("isotropic", "diagonal", "general")
 BETWEEN = (0.3, 0.5, 0.7, 0.9)

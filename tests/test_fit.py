@@ -10,7 +10,9 @@ from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
 from elubench.algorithms.known import commands
-from elubench.fits import fitting as fits
+from elubench.fits import regimes, summary
+from elubench.models import directions
+from elubench.models.known import named
 
 MODELS = ("isotropic", "diagonal", "general")
 FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"
@@ -64,7 +66,7 @@ class TestLikelihood:
         """Against the best Gaussian of covariance S + tau delta delta^T, on a grid of tau."""
         X = two(400, 3, 1.2, seed=3)
         fit = eb.fit(X, "diagonal")
-        assert fit.evidence.rival == fits.LONGER
+        assert fit.evidence.rival == regimes.STRETCHED
         stretched = max(
             float(
                 np.sum(
@@ -86,7 +88,7 @@ class TestLikelihood:
         centred = np.mean(X.var(axis=0))
         one = -0.5 * 500 * 2 * (np.log(2.0 * np.pi * centred) + 1.0)
         expected = 2.0 * (fit.log_likelihood - one)
-        assert fit.evidence.rival == fits.ABOUT_THE_MEAN
+        assert fit.evidence.rival == regimes.ABOUT_THE_MEAN
         assert fit.evidence.rival_ratio == pytest.approx(expected, rel=1e-9)
         assert fit.regime == "undecided"
         assert any("symmetric about 0" in note for note in fit.notes)
@@ -154,8 +156,8 @@ class TestRegime:
         X[:, 1] *= 3.0
         fit = eb.fit(X, model)
         assert fit.regime == "undecided"
-        assert fit.evidence.rival == fits.LONGER
-        assert "equal scales" in fit.advice()
+        assert fit.evidence.rival == regimes.STRETCHED
+        assert "equal variances" in fit.advice()
 
     def test_unequal_parts_are_separated(self):
         X = two(scaled(5000, 400), 2, 2.5, seed=1, share=0.7)
@@ -163,8 +165,8 @@ class TestRegime:
 
     def test_rule(self):
         def called(ratio=100.0, rival=90.0, half=1.5, contraction=0.5):
-            return fits.regime(
-                fits.Evidence(ratio, 5.4, rival, "one Gaussian", 20.0, half, 1.0, contraction, 0.95)
+            return regimes.regime(
+                regimes.Signs(ratio, 5.4, rival, "one Gaussian", 20.0, half, 1.0, contraction, 0.95)
             )
 
         assert called() == "separated"
@@ -186,9 +188,9 @@ class TestRegime:
                 values /= values.mean()
                 rest = (d - values[-1]) / (d - 1)
                 ratio = -n * (np.log(values[-1]) + (d - 1) * np.log(rest))
-                below += ratio <= fits.null_quantile(n, d)
+                below += ratio <= regimes.null_quantile(n, d)
             assert below >= 0.98 * 2000
-        assert fits.null_quantile(1e6, 1) == pytest.approx(5.412, abs=1e-3)
+        assert regimes.null_quantile(1e6, 1) == pytest.approx(5.412, abs=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -277,9 +279,9 @@ class TestStart:
         X = two(scaled(3000, 200), 10, 2.0, seed=3) + 1.0
         sample = eb.ArraySample(X)
         centre, units = sample.moments().m1, X.std(axis=0)
-        exact = fits._longest(sample, centre, units)
-        monkeypatch.setattr(fits, "PAIRS_UP_TO", 4)
-        found = fits._longest(sample, centre, units)
+        exact = directions.longest(sample, centre, units)
+        monkeypatch.setattr(directions, "PAIRS_UP_TO", 4)
+        found = directions.longest(sample, centre, units)
         assert found[0] == pytest.approx(exact[0], rel=1e-3)
         assert abs(found[1] @ exact[1]) == pytest.approx(1.0, abs=1e-2)
 
@@ -297,10 +299,10 @@ class TestStart:
     @pytest.mark.parametrize("d", [1, 3])
     def test_random_starts_have_positive_scale(self, model, d):
         sample = eb.ArraySample(two(100, d, 1.0, seed=5))
-        model = fits.named(model)
+        model = named(model)
         rng = np.random.default_rng(0)
         for _ in range(50):
-            start = fits._random_start(model, sample, rng)
+            start = model.random_start(sample, rng)
             assert (model.scale(sample, start) > 0).all()
 
     def test_a_model_of_ones_own(self):
@@ -324,7 +326,7 @@ class TestAlgorithms:
 
     def test_auto(self):
         assert isinstance(eb.fit(two(100, 2, 2.0, seed=1)).algorithm, eb.NewtonAnderson)
-        wide = eb.fit(two(200, fits.SECOND_ORDER_UP_TO + 1, 3.0, seed=1))
+        wide = eb.fit(two(200, eb.NewtonAnderson.up_to + 1, 3.0, seed=1))
         assert isinstance(wide.algorithm, eb.LBFGS)
         assert wide.regime == "separated"
 
@@ -402,9 +404,12 @@ class TestSummary:
         [
             ((100.0, 5.4, 100.0, "one Gaussian", 20.0, 0.8, 1.0, 0.9, 0.95), "a single bump"),
             ((10.0, 5.4, 10.0, "one Gaussian", 20.0, 0.8, 1.0, 0.9, 0.95), "Collect more"),
-            ((100.0, 5.4, 3.0, fits.LONGER, 20.0, 2.0, 1.0, 0.1, 0.95), "no correlation"),
-            ((100.0, 5.4, 100.0, "one Gaussian", 20.0, 0.8, 1.0, 1.0, 0.95), "no end"),
-            ((100.0, 5.4, 100.0, "one Gaussian", 20.0, 3.0, 1.0, 0.01, 0.95), "every iteration"),
+            ((100.0, 5.4, 3.0, regimes.STRETCHED, 20.0, 2.0, 1.0, 0.1, 0.95), "no correlation"),
+            ((100.0, 5.4, 100.0, "one Gaussian", 20.0, 0.8, 1.0, 1.0, 0.95), "does not converge"),
+            (
+                (100.0, 5.4, 100.0, "one Gaussian", 20.0, 3.0, 1.0, 0.01, 0.95),
+                "a digit per iteration",
+            ),
             ((1.0, 5.4, 1.0, "one Gaussian", 20.0, 3.0, 1.0, 0.01, 0.95), "as well as two"),
         ],
     )
@@ -412,8 +417,8 @@ class TestSummary:
         from dataclasses import replace
 
         fit = eb.fit(two(100, 1, 2.0, seed=0))
-        evidence = fits.Evidence(*evidence)
-        assert words in replace(fit, evidence=evidence, regime=fits.regime(evidence)).advice()
+        evidence = regimes.Signs(*evidence)
+        assert words in replace(fit, evidence=evidence, regime=regimes.regime(evidence)).advice()
 
     def test_json(self):
         fit = eb.fit(two(100, 2, 2.0, seed=0), "general")
@@ -421,7 +426,7 @@ class TestSummary:
         assert np.array(values["location"]).shape == (2, 2)
         assert values["regime"] == "separated"
         assert values["evidence"]["contraction"] == fit.evidence.contraction
-        assert fits._plain(np.nan) is None
+        assert summary.plain(np.nan) is None
 
 
 def rows(*values):
@@ -447,10 +452,14 @@ class TestRefusals:
             (rows(1, 2, np.inf), {}, "infinity"),
             (np.arange(5.0), {}, "2D"),
             (rows(1), {}, "minimum of 2"),
-            (rows(3, 3, 3), {}, "does not vary"),
-            (rows(0.1, 0.1, 0.1), {"model": "general"}, "does not vary"),
-            (np.full((9, 2), 1e9), {"model": "diagonal"}, "does not vary"),
-            (np.column_stack([np.arange(9.0), np.zeros(9)]), {"model": "diagonal"}, "not vary"),
+            (rows(3, 3, 3), {}, "X must vary"),
+            (rows(0.1, 0.1, 0.1), {"model": "general"}, "X must vary"),
+            (np.full((9, 2), 1e9), {"model": "diagonal"}, "X must vary"),
+            (
+                np.column_stack([np.arange(9.0), np.zeros(9)]),
+                {"model": "diagonal"},
+                "X must vary, got no positive scale for the diagonal",
+            ),
             (rows(-1, 1, -1, 1), {}, "two points"),
             (rows(0, 0, 1), {"model": "general"}, "two points"),
         ],
@@ -468,7 +477,7 @@ class TestRefusals:
             eb.fit(rows(1, 2, 3), **options)
 
     def test_weights_of_a_sample(self):
-        with pytest.raises(ValueError, match="a Sample has its own"):
+        with pytest.raises(ValueError, match="a Sample, which has its own"):
             eb.fit(eb.ArraySample(rows(1, 2, 3)), weights=[1.0, 1.0, 1.0])
 
     def test_names_come_before_the_data(self):

@@ -234,17 +234,17 @@ class TestAsSample:
     @pytest.mark.parametrize(
         ("nodes", "counts", "message"),
         [
-            ([[1.0], [np.nan]], [1, 1], "Input nodes contains NaN"),
-            ([[1.0], [np.inf]], [1, 1], "Input nodes contains NaN, infinity"),
-            ([[1.0], [1e200]], [1, 1], "Input nodes contains .* too large"),
-            ([1.0, 2.0], [1, 1], "Expected 2D array for nodes"),
-            ([["a"], ["b"]], [1, 1], "nodes must hold numbers"),
+            ([[1.0], [np.nan]], [1, 1], "nodes must be finite, got NaN"),
+            ([[1.0], [np.inf]], [1, 1], "nodes must be finite, got NaN, infinity"),
+            ([[1.0], [1e200]], [1, 1], "nodes must be finite, got .* too large"),
+            ([1.0, 2.0], [1, 1], "nodes must be a 2D array"),
+            ([["a"], ["b"]], [1, 1], "nodes must be an array of numbers"),
             ([[1.0], [2.0]], [1.5, 1], "counts must be whole numbers"),
             ([[1.0], [2.0]], None, "counts must be whole numbers"),
-            ([[1.0], [2.0]], [-1, 1], "Negative values in data passed to counts"),
+            ([[1.0], [2.0]], [-1, 1], "counts must be >= 0, got -1"),
             ([[1.0], [2.0]], [0, 1], "counts must leave at least 2 rows, got 1"),
-            ([[1.0], [2.0]], [np.nan, 1], "Input counts contains NaN"),
-            ([[1.0], [2.0]], [1, 1, 1], r"counts.shape == \(3,\), expected \(2,\)"),
+            ([[1.0], [2.0]], [np.nan, 1], "counts must be finite, got NaN"),
+            ([[1.0], [2.0]], [1, 1, 1], r"counts must have shape \(2,\), got \(3,\)"),
             ([[1.0], [2.0]], [MOST, 2], r"counts must add up to at most 2\*\*53"),
         ],
     )
@@ -364,7 +364,7 @@ class TestSplit:
         assert counts[0] == counts[1] != counts[2]
 
     def test_too_small(self):
-        with pytest.raises(ValueError, match=r"n=2 draws is too small to split with fraction=0\.1"):
+        with pytest.raises(ValueError, match=r"to be split at fraction=0\.1, got n=2"):
             LatticeSample([[1.0], [2.0]], [1, 1]).split(0.1)
 
     @pytest.mark.parametrize("fraction", [0, 1, -0.1, np.nan])

@@ -227,7 +227,7 @@ def _fit(parser: argparse.ArgumentParser) -> Runner:
     def run(options: argparse.Namespace) -> int:
         import json
 
-        from elubench.fits.fitting import check_algorithm, fit
+        from elubench.fits import check_algorithm, fit
         from elubench.models.known import named
         from elubench.samples import ArraySample
         from elubench.samples.reading import read_table

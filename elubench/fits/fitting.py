@@ -83,12 +83,11 @@ def fit(
     """Fit two Gaussians of equal weight and say in which regime the data are.
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
-    note says so where the mean of X is elsewhere.
+    note says so if the mean of X is elsewhere.
 
-    "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond: with second-order
-    sums a pass costs nine plain ones at d = 32, twenty at d = 64 and, n being small, much more for
-    general locations. From the start that ``fit`` reads off the data, isotropic model, 10 samples
-    each, ``python -m benchmarks.auto --samples 10 --numbers 1000000`` finds
+    "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
+    passes cost too much. From the start that ``fit`` reads off the data, for the isotropic model and
+    10 samples each, ``python -m benchmarks.auto --samples 10 --numbers 1000000`` finds
 
     ========================  ==============  =======  =============  ==========
     passes, median (largest)  NewtonAnderson  LBFGS    SQUAREM        EM
@@ -100,23 +99,22 @@ def fit(
     d = 32, one Gaussian      2 (2)           15 (17)  51 (63)        735 (964)
     ========================  ==============  =======  =============  ==========
 
-    where [k] counts samples that ended more than 0.05 below the best log-likelihood found.
-    NewtonAnderson and LBFGS did so on none of any model up to d = 64. From other starts LBFGS stays
-    at the saddle at 0 on some samples of one Gaussian (4 of 10 at d = 1); NewtonAnderson looks past it.
+    where [k] counts samples that ended more than 0.05 below the best log-likelihood found. For
+    NewtonAnderson and LBFGS there were none, for any model up to d = 64. From other starts LBFGS stays
+    at the saddle at 0 on some samples of one Gaussian (4 of 10 at d = 1); NewtonAnderson escapes it.
 
     Parameters
     ----------
     X : (n, d) array-like, or a Sample.
     model : "isotropic", "diagonal", "general", or a Model.
-    algorithm : "auto", its name on the command line, or an Algorithm with its options.
-    validation : share of the rows that ELU, CentredELU and Simultaneous hold out to stop by. The
-        other algorithms never raise the loss; they use every row and no validation. None: no early
-        stopping.
-    seed : of the rows held out and of further starts.
-    starts : 1 is the start read off the data; others are random. The fit with the best loss is kept.
+    algorithm : "auto", a name from the command line, or an Algorithm with its options.
+    validation : fraction of the rows that ELU, CentredELU and Simultaneous hold out to decide when to
+        stop. The other algorithms never raise the loss and use every row. None: no early stopping.
+    seed : of the choice of held-out rows and of random starts.
+    starts : number of starts: the one read off the data, and random ones. The best fit is kept.
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
-    max_iter : budget of iterations of each run; by default 10,000, and 1,000 for those that
-        have no stop of their own (ELU, CentredELU, Simultaneous).
+    max_iter : iterations per run; by default 10,000, and 1,000 for ELU, CentredELU and Simultaneous,
+        which do not stop by themselves.
     """
     model = named(model)
     check_algorithm(algorithm)
@@ -128,13 +126,13 @@ def fit(
         validation = checks.real(validation, "validation", 0.0, 1.0)
     if isinstance(X, Sample):
         if weights is not None:
-            raise ValueError("weights are for rows; a Sample has its own")
+            raise ValueError("weights must be None for a Sample, which has its own, got an array")
         sample = X
     else:
         sample = ArraySample(X, weights)
     moments = sample.moments()
     if not (moments.m2 - moments.m1**2 > 1e-14 * moments.m2).any():
-        raise ValueError("X does not vary: all rows are the same")
+        raise ValueError("X must vary, got rows that are all the same")
     model.check_sample(sample)
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)

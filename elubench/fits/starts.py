@@ -32,7 +32,7 @@ def start(model: Model, sample: Sample) -> tuple[Floats, int]:
         begin, passes = model.em_step(sample, begin), passes + 1
     if not (model.scale(sample, begin) > _POINTS * single).all():
         raise ValueError(
-            "X must have more than two points: on two points both components shrink to them, and the "
+            "X must have more than two points, got two points, to which both components shrink: the "
             "likelihood is unbounded"
         )
     return begin, passes

@@ -1,4 +1,4 @@
-"""Models: algebra on the sums of a pass, and what only a model knows. May import samples and below."""
+"""Models: algebra on the sums of a pass, starts and formulas. May import samples and below."""
 
 from elubench.models.base import Algebra as Algebra
 from elubench.models.base import Model as Model

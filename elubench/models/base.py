@@ -1,21 +1,21 @@
 """What a model is: O(d) algebra between parameters and the sums of a pass.
 
-All three models fit (1/2) N(theta_1, S) + (1/2) N(theta_2, S). Every stationary point of the
-likelihood lies on a curve on which the scale S is a closed form of the locations, so the parameters
-are the locations alone, and the loss f is the mean negative log-likelihood *restricted to that
-curve*. (It is not the profile likelihood: off a stationary point the closed form is not the
-minimiser over the scale.) The scale is sigma squared throughout.
+All models fit (1/2) N(theta_1, S) + (1/2) N(theta_2, S). Every stationary point of the likelihood
+lies on a curve on which the scale S is a closed form of the locations. The parameters are therefore
+the locations alone, and the loss f is the mean negative log-likelihood *restricted to that curve*. (It
+is not the profile likelihood: away from a stationary point the closed form does not minimise over the
+scale.) The scale is sigma squared throughout.
 
-Natural coordinates. The data enter the loss through x.u + b alone. Taken as a function of u = delta / s
-instead of the locations, f has the gradient of which EM's step is the negative, theta - T1, and a
-Hessian without third-order terms; the scale is positive for *every* u, so the problem has no boundary;
-and the factors 1/s^2, which make f steep where a component is narrow, are gone. Newton's method from
-the usual starts reaches the radius there in a third of the passes. u is measured in units of the
-one-Gaussian fit, so that nothing depends on the units of the data.
+Natural coordinates. The data enter the loss through x.u + b alone. As a function of u = delta / s
+instead of the locations, f has the gradient theta - T1, the negative of EM's step, and a Hessian
+without third-order terms. The scale is positive for *every* u, so the problem has no boundary, and the
+factors 1/s^2, which make f steep where a component is narrow, are gone. Newton's method from the usual
+starts needs a third of the passes to the radius. u is measured in units of the one-Gaussian fit, so
+that nothing depends on the units of the data.
 
-To add a model, subclass :class:`Model` and give it six compiled functions with the signatures in
-:mod:`elubench.kernels.signatures`, made with :func:`elubench.kernels.kernel`; and, for algorithms that
-want them, the same six in natural coordinates with the change of coordinates.
+To add a model, subclass :class:`Model` and give it six functions with the signatures in
+:mod:`elubench.kernels.signatures`, compiled with :func:`elubench.kernels.kernel`. For algorithms that
+need natural coordinates, add the same six there and the two changes of coordinates.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from elubench.samples.base import Moments, Sample
 
 
 class Algebra(NamedTuple):
-    """A model's compiled functions, in the order in which the loop takes them."""
+    """A model's compiled functions, in the order of the loop's arguments."""
 
     scale: Any
     direction: Any
@@ -46,7 +46,7 @@ class Algebra(NamedTuple):
 
 
 class Natural(NamedTuple):
-    """A model in natural coordinates: the same functions, and the way there and back."""
+    """A model in natural coordinates: the same functions, and the changes of coordinates."""
 
     algebra: Algebra
     from_locations: Any
@@ -54,7 +54,7 @@ class Natural(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What one read of the data says about k points: each array has a leading axis for them.
+    """What one read of the data says about k points, along the first axis of each array.
 
     ``em`` and ``gradient`` are (k, p), ``gap`` is (k,), ``hessian`` (k, p, p), or (k, 0, 0).
     """
@@ -78,7 +78,7 @@ class Model(ABC):
     formula: ClassVar[str] = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.
     even: ClassVar[bool]
-    #: What an algorithm may ask of a model beyond the basics, such as "half sum".
+    #: What an algorithm may need of a model beyond the basics, such as "half sum".
     features: ClassVar[frozenset[str]] = frozenset()
     #: Step size and growth that the paper uses for this model.
     elu_defaults: ClassVar[tuple[float, float]] = (1.0, 0.9)
@@ -195,7 +195,7 @@ class Model(ABC):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    # What a user asks of one sample and one point. Each call is one pass, or none.
+    # At a point, for a user. Each call makes one pass or none.
 
     def scale(self, sample: Sample, params: ArrayLike) -> Floats:
         """The scale on the curve: an array of one number, or of d numbers for a diagonal model."""
@@ -213,12 +213,12 @@ class Model(ABC):
         fitted: Moments | None = None,
         natural: bool = False,
     ) -> Answers:
-        """What one read of the data says about points (k, p).
+        """Evaluate the model at points (k, p) in one read of the data.
 
-        ``want`` adds up ``layout.LOG_COSH``, for gaps, and ``layout.CURVATURE``, for Hessians; what is
-        not wanted is NaN, and so is everything at a point where the scale is not positive. With
-        ``fitted`` (moments of a training sample) the scale is taken from there and gaps are those of
-        ``sample``, as in validation; EM steps, gradients and Hessians then have no meaning. With
+        ``want`` is a sum of ``layout.LOG_COSH``, for gaps, and ``layout.CURVATURE``, for Hessians.
+        Gaps that are not wanted are NaN, as is everything at a point where the scale is not positive.
+        With ``fitted`` (moments of a training sample) the scale is taken from there and gaps are those
+        of ``sample``, as in validation; EM steps, gradients and Hessians then have no meaning. With
         ``natural``, points, EM steps and derivatives are in natural coordinates.
         """
         algebra = self.algebra
@@ -254,7 +254,7 @@ class Model(ABC):
         return self._at(sample, params).gradient[0]
 
     def gap(self, sample: Sample, params: ArrayLike, fitted: Moments | None = None) -> float:
-        """Loss less that of the best single Gaussian, without the digits that this costs.
+        """Loss minus that of the best single Gaussian, without cancellation.
 
         With ``fitted`` (moments of a training sample) the scale is taken from there and the loss is
         that of ``sample``, as in validation.
@@ -276,31 +276,31 @@ class Model(ABC):
         return self._at(sample, params, layout.CURVATURE).hessian[0]
 
     def location_error(self, params: ArrayLike, truth: ArrayLike) -> float:
-        """Distance of the locations from the truth (a params array), over the labels' symmetry."""
+        """Distance of the locations from the truth (parameters), for the better choice of labels."""
         point, goal = np.array(params, dtype=np.float64), np.array(truth, dtype=np.float64)
         unused = np.empty(0)  # moments matter to natural coordinates only
         return float(ready(self.algebra.error)(point, unused, unused, goal))
 
     def scale_error(self, scale: ArrayLike, truth: ArrayLike) -> float:
-        """Largest difference of the scales (sigma squared)."""
+        """Largest difference between the scales (sigma squared)."""
         return float(np.max(np.abs(np.asarray(scale) - np.asarray(truth))))
 
     def check_params(self, sample: Sample, params: ArrayLike, name: str) -> Floats:
-        """A fresh float64 copy of the parameters, refused unless finite and of positive scale."""
+        """A new float64 copy of the parameters, which are finite and have a positive scale."""
         self.check_sample(sample)
         point = checks.vector(params, name, self.n_params(sample.d))
         if not (self.scale(sample, point) > 0).all():
             raise ValueError(
-                f"{name} lies where the scale of the {self.name} model is not positive for this "
-                f"sample; choose locations closer to its centre, got {point}"
+                f"{name} must be closer to the centre of the sample, as the scale of the {self.name} "
+                f"model is not positive there, got {point}"
             )
         return point
 
     def check_sample(self, sample: Sample) -> None:
-        """Refuse a sample to which even one Gaussian of this model cannot be fitted."""
+        """Raise ValueError for a sample to which one Gaussian of this model cannot be fitted."""
         centre = self.truth(self.centre(sample.moments()), sample.d)
         if not (self.scale(sample, centre) > 0).all():
-            raise ValueError(f"X does not vary: the {self.name} model has no positive scale for it")
+            raise ValueError(f"X must vary, got no positive scale for the {self.name} model")
 
     def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Moments]:
         return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()
@@ -308,5 +308,7 @@ class Model(ABC):
     def _at(self, sample: Sample, params: ArrayLike, want: int = 0) -> Answers:
         point, _ = self._given(sample, params)
         if not (self.scale(sample, point) > 0).all():
-            raise ValueError(f"params lie where the scale of the {self.name} model is not positive")
+            raise ValueError(
+                f"params must be where the scale of the {self.name} model is positive, got {point}"
+            )
         return self.evaluate(sample, point[None, :], want)

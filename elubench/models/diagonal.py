@@ -1,7 +1,7 @@
-"""Symmetric locations, a scale for each coordinate: the model of Algorithm 2.
+"""Symmetric locations, one scale per coordinate: the model of Algorithm 2.
 
-The curve is s_j = m2_j - theta_j^2, and u_j = theta_j / s_j. Every coordinate brings the loss of an
-isotropic model with d = 1; only log cosh(x.u) ties them together.
+The curve is s_j = m2_j - theta_j^2, and u_j = theta_j / s_j. Every coordinate contributes the loss of
+an isotropic model with d = 1; only log cosh(x.u) couples them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
 
 @kernel("exact")
 def _gap_at(m2: float, square: float, q: float, s: float, e2: float) -> float:
-    """One coordinate's part of the gap; s is the very scale of the direction."""
+    """One coordinate's part of the gap; s is exactly the scale in the direction u."""
     if not (s > 0.0 and q < 1.0):
         return np.nan
     return 0.5 * math.log1p(-q) + (e2 * q + square) / (2.0 * s)
@@ -193,13 +193,11 @@ class Diagonal(SymmetricModel):
         return moments.m2
 
     def default_start(self, sample: Sample) -> Floats:
-        """0.9 / sqrt(d) of every coordinate's spread."""
+        """0.9 / sqrt(d) of each coordinate's spread."""
         return 0.9 * np.sqrt(sample.moments().m2 / sample.d)
 
     def steps(self, sample: Sample) -> tuple[list[Floats], int]:
-        """Besides the usual ones, each axis: components that differ in one coordinate only leave no
-        correlation.
-        """
+        """With the axes: components that differ in one coordinate only leave no correlation."""
         moments = sample.moments()
         spread = self.spread(moments)
         steps, passes = directions.steps(sample, self.centre(moments), spread)

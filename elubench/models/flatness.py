@@ -1,6 +1,6 @@
 """How flat a model's loss is at one Gaussian, and the statistical radius that follows.
 
-When the data come from one Gaussian, two facts about a model decide everything:
+When the data come from one Gaussian, two properties of a model decide everything:
 
 * homogeneity: near the truth the gradient of the population loss has norm `kappa |theta|^(alpha + 1)`,
   so the loss has a flat minimum;
@@ -42,7 +42,7 @@ class Flatness(NamedTuple):
     def radius(self, n: float, d: int, constant: float = 1.0, of: str = "location") -> float:
         """`constant` times the statistical radius of the location, or of the squared scale.
 
-        With `of="scale"`: d coordinates share one scale, which a d-th of |theta|^2 goes into.
+        With `of="scale"`: the d coordinates share one scale, which changes by |theta|^2 / d.
         """
         if of == "location":
             return constant * math.pow(n, self.location_n) * math.pow(d, -self.location_n)

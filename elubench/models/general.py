@@ -93,9 +93,9 @@ def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -
 
 @kernel("exact")
 def _gap_at(e: Any, q: float, delta_square: float, s: float, m1: Any, e1: Any, e2: Any) -> float:
-    """The gap but for log cosh: s = v0 (1 - q) is the very scale of the direction, e is m - m1.
+    """The gap without log cosh; s = v0 (1 - q) is exactly the scale in the direction u, e is m - m1.
 
-    The terms that do not vanish at theta_1 = theta_2 = m1 cancel on paper.
+    Terms that do not vanish at theta_1 = theta_2 = m1 have been cancelled by hand.
     """
     if not s > 0.0:
         return np.nan
@@ -119,7 +119,7 @@ def _gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> fl
 
 @kernel("exact", signatures.HESSIAN)
 def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
-    """In (m, delta) first, then turned to (theta_1, theta_2).
+    """In (m, delta) first, then in (theta_1, theta_2).
 
     With z = x - m, r = z.delta, h = 2 / (d s^2), the derivatives of y = r / s are
     y_m = -delta/s - h r e and y_delta = z/s + h r delta; K0, K1, K2 are the sums weighted by sech^2
@@ -188,7 +188,7 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             out[i, d + j] = 0.25 * (mm + md - dm - dd)
             out[d + i, j] = 0.25 * (mm - md + dm - dd)
             out[d + i, d + j] = 0.25 * (mm + md + dm + dd)
-    for i in range(2 * d):  # equal but for the order in which terms were added
+    for i in range(2 * d):  # equal up to the order in which terms were added
         for j in range(i):
             out[j, i] = out[i, j]
 

@@ -1,7 +1,7 @@
 """Symmetric locations, one scale: (1/2) N(-theta, s I) + (1/2) N(theta, s I).
 
-With a = sum(m2) / d the curve is s = a - |theta|^2 / d. Writing rho = |theta|^2 and leaving constants
-out, the loss is
+With a = sum(m2) / d the curve is s = a - |theta|^2 / d. With rho = |theta|^2 the loss is, up to a
+constant,
 
     f = (d/2) log s + (d a + rho) / (2 s) - mean log cosh(x.u),   u = theta / s.
 """
@@ -55,7 +55,7 @@ def _direction(theta: Any, m1: Any, m2: Any, u: Any) -> float:
 
 @kernel("exact", signatures.RESPOND)
 def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
-    """theta - T1 is kept as one difference: near the truth it is all that is left of the gradient."""
+    """theta - T1 is one difference: near the truth it is all that remains of the gradient."""
     d = theta.size
     s = _mean(m2) - _square(theta) / d
     inner = 0.0
@@ -70,8 +70,8 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
 def _gap_at(d: int, a: float, rho: float, q: float, s: float, e: float, log_cosh: float) -> float:
     """The gap where |theta|^2 = rho = q d a and the scale is s = a (1 - q); e is the evaluated a.
 
-    Every term is of the order of rho. Between narrow components two large ones cancel, so s must be
-    the very s of the direction.
+    Every term is of the order of rho. Between narrow components two large terms cancel, so s must be
+    exactly the s in the direction u.
     """
     if not (s > 0.0 and q < 1.0):
         return np.nan
@@ -137,7 +137,7 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
 @kernel("exact")
 def _share(phi: Any) -> float:
-    """r = s / a, without the cancellation of the usual root formula."""
+    """r = s / a, without the cancellation in the textbook formula for the root."""
     return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * _square(phi) / phi.size))
 
 
