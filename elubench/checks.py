@@ -142,14 +142,13 @@ def frame(value: Any, name: str, *columns: str) -> Any:
     """The DataFrame given, which has rows and these columns."""
     if not (hasattr(value, "columns") and hasattr(value, "iloc")):
         raise TypeError(f"{name} must be a pandas DataFrame, got {type(value).__name__}")
-    missing = [column for column in columns if column not in value]
+    missing = [repr(column) for column in columns if column not in value]
     if missing:
-        raise ValueError(
-            f"{name} must have the column {', '.join(map(repr, missing))}, "
-            f"got {', '.join(map(str, value.columns)) or 'none'}"
-        )
+        several = "a column" if len(missing) == 1 else "columns"
+        shown = ", ".join(map(str, value.columns)) or "none"
+        raise ValueError(f"{name} must have {several} {', '.join(missing)}, got {shown}")
     if value.empty:
-        raise ValueError(f"{name} must have rows, got none")
+        raise ValueError(f"{name} must have at least one row, got none")
     return value
 
 

@@ -10,7 +10,7 @@ from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
 from elubench.algorithms.known import commands
-from elubench.fits import regimes, summary
+from elubench.fits import regimes, result
 from elubench.models import directions
 from elubench.models.known import named
 
@@ -426,7 +426,7 @@ class TestSummary:
         assert np.array(values["location"]).shape == (2, 2)
         assert values["regime"] == "separated"
         assert values["evidence"]["contraction"] == fit.evidence.contraction
-        assert summary.plain(np.nan) is None
+        assert result._plain(np.nan) is None
 
 
 def rows(*values):

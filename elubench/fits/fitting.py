@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.algorithms import Algorithm
-from elubench.checks import Floats
-from elubench.fits import evidence, regimes, summary
+from elubench.fits import evidence, regimes
 from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
+from elubench.fits.result import Fit
 from elubench.fits.starts import start
 from elubench.kernels import ready, reduction
 from elubench.models import Model
@@ -21,53 +19,6 @@ from elubench.models.known import named
 from elubench.runs import Run, run
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Two Gaussians fitted to data, and the regime that the data are in.
-
-    ``location`` is theta (d,) for models with the locations -theta and theta, its largest coordinate
-    positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
-    ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
-    excess over the model's one Gaussian. ``passes`` counts reads of the data, including those for the
-    start and the evidence; ``seconds`` covers all of these, but not packing the data or loading the
-    kernels.
-    """
-
-    location: Floats
-    scale: Floats
-    log_likelihood: float
-    gain: float
-    status: str
-    regime: str
-    evidence: regimes.Signs
-    passes: float
-    seconds: float
-    n: int
-    d: int
-    model: Model
-    algorithm: Algorithm
-    notes: tuple[str, ...]
-    run: Run = field(repr=False)
-
-    @property
-    def locations(self) -> Floats:
-        """Both locations, (2, d), whatever the model."""
-        one = self.location
-        return one.copy() if one.ndim == 2 else np.stack([-one, one])
-
-    def advice(self) -> str:
-        """What to do in this regime."""
-        return regimes.advice(self.regime, self.evidence)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The result as values that JSON can hold."""
-        return summary.as_dict(self)
-
-    def summary(self) -> str:
-        """The result for a reader, in 80 columns."""
-        return summary.as_text(self)
 
 
 def fit(

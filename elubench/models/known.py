@@ -14,7 +14,7 @@ def known() -> dict[str, type[Model]]:
 
 
 def named(model: Model | type[Model] | str) -> Model:
-    """A model, given itself, its class, its name or "module:Class" on Python's path."""
+    """The model given, or the one with this class, this name or this "module:Class"."""
     if isinstance(model, Model):
         return model
     if isinstance(model, type) and issubclass(model, Model):

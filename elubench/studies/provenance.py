@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import elubench
 from elubench import info
 
 
@@ -38,7 +37,7 @@ def commit() -> str | None:
 
     None for an installed copy.
     """
-    package = Path(elubench.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     if not (package.parent / ".git").exists():
         return None
     try:

@@ -130,12 +130,8 @@ def exponent_of(
 
 def share_of(quantity: str, count: int, of: int, accepted: tuple[float, float]) -> Measurement:
     """A share with Wilson's interval."""
-    z, p = 1.959963984540054, count / of
-    centre = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    low = 0.0 if count == 0 else centre - half
-    high = 1.0 if count == of else centre + half
-    return Measurement(quantity, p, low, high, math.nan, accepted, f"{count} of {of}")
+    note = f"{count} of {of}"
+    return Measurement(quantity, *rates.share(count, of, LEVEL), math.nan, accepted, note)
 
 
 def ratio_of_rms(

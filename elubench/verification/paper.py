@@ -161,7 +161,7 @@ def load(path: Path) -> Paper:
         )
     found = getattr(module, "PAPER", None)
     if not isinstance(found, Paper):
-        raise TypeError(f"PAPER in {file} must be a Paper, got {found!r}")
+        raise ValueError(f"PAPER in {file} must be a Paper, got {found!r}")
     return replace(found, source=path)
 
 

@@ -1,0 +1,133 @@
+"""The result of a fit: two Gaussians and a regime, for a reader in 80 columns and for a program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from elubench.algorithms import Algorithm
+from elubench.checks import Floats
+from elubench.fits import regimes
+from elubench.models import Model
+from elubench.runs import Run
+from elubench.text import row
+
+_INDENT = 16
+_SHOWN = 6  # coordinates printed
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Two Gaussians fitted to data, and the regime that the data are in.
+
+    ``location`` is theta (d,) for models with the locations -theta and theta, its largest coordinate
+    positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
+    ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
+    excess over the model's one Gaussian. ``passes`` counts reads of the data, including those for the
+    start and the evidence; ``seconds`` covers all of these, but not packing the data or loading the
+    kernels.
+    """
+
+    location: Floats
+    scale: Floats
+    log_likelihood: float
+    gain: float
+    status: str
+    regime: str
+    evidence: regimes.Signs
+    passes: float
+    seconds: float
+    n: int
+    d: int
+    model: Model
+    algorithm: Algorithm
+    notes: tuple[str, ...]
+    run: Run = field(repr=False)
+
+    @property
+    def locations(self) -> Floats:
+        """Both locations, (2, d), whatever the model."""
+        one = self.location
+        return one.copy() if one.ndim == 2 else np.stack([-one, one])
+
+    def advice(self) -> str:
+        """What to do in this regime."""
+        return regimes.advice(self.regime, self.evidence)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as values that JSON can hold."""
+        return {
+            "model": self.model.name,
+            "algorithm": self.algorithm.name,
+            "n": self.n,
+            "d": self.d,
+            "location": self.location.tolist(),
+            "scale": self.scale.tolist(),
+            "log_likelihood": _plain(self.log_likelihood),
+            "gain": _plain(self.gain),
+            "status": self.status,
+            "regime": self.regime,
+            "evidence": {name: _plain(value) for name, value in self.evidence._asdict().items()},
+            "advice": self.advice(),
+            "notes": list(self.notes),
+            "iterations": self.run.n_iter,
+            "passes": self.passes,
+            "seconds": self.seconds,
+        }
+
+    def summary(self) -> str:
+        """The result for a reader, in 80 columns."""
+        e = self.evidence
+        rival = e.rival if e.rival != regimes.ONE_GAUSSIAN else "any other Gaussian"
+        gain = f"{self.gain:.4g} above" if self.gain > 0.0 else "no better than"
+        rows = [
+            ("model", f"{self.model.name}, {self.model.formula}"),
+            ("data", f"n = {self.n:,}, d = {self.d}"),
+            (
+                "algorithm",
+                f"{self.algorithm.name}: {self.status}, {self.passes:.4g} passes over the data, "
+                f"{self.seconds:.2g} s",
+            ),
+            *_locations(self.location),
+            ("scale", f"{_numbers(self.scale)} (sigma squared)"),
+            ("log-likelihood", f"{self.log_likelihood:.8g}, {gain} one Gaussian"),
+            ("regime", self.regime),
+            (
+                f"{e.likelihood_ratio:>12.4g}",
+                "likelihood ratio to one Gaussian; "
+                f"one Gaussian stays below {e.null_quantile:.3g} (99 %)",
+            ),
+            (f"{e.rival_ratio:>12.4g}", f"... to {rival}; weak evidence if < {e.decisive:.3g}"),
+            (
+                f"{e.half_distance:>12.4g}",
+                "half the distance between the means, in standard deviations; "
+                f"unimodal if < {e.two_modes:.3g}",
+            ),
+            (
+                f"{e.contraction:>12.4g}",
+                f"EM's contraction factor; geometric if < {e.contraction_limit:.3g}",
+            ),
+            ("advice", self.advice()),
+            *(("note", note) for note in self.notes),
+        ]
+        return "\n".join(row(name, value, _INDENT) for name, value in rows)
+
+
+def _plain(value: Any) -> Any:
+    """The value, or None for a number that JSON cannot hold."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _locations(location: Floats) -> list[tuple[str, str]]:
+    if location.ndim == 2:
+        return [(f"location {k + 1}", _numbers(one)) for k, one in enumerate(location)]
+    return [("locations", f"minus and plus {_numbers(location)}")]
+
+
+def _numbers(values: Sequence[float] | Floats) -> str:
+    shown = "  ".join(f"{value:.6g}" for value in values[:_SHOWN])
+    return shown if len(values) <= _SHOWN else f"{shown}  ... ({len(values)} in all)"
