@@ -59,7 +59,7 @@ def named(paper: Paper | str | Path) -> Paper:
         return paper
     known = shipped()
     if paper in known:
-        found: Paper = import_module(f"elubench.papers.{known[str(paper)]}").PAPER
+        found: Paper = import_module(f".{known[str(paper)]}", __package__).PAPER
         return found
     if Path(paper).exists():
         return papers.load(Path(paper))

@@ -1,1 +1,1 @@
-"""What people read: figures and the page. Draws and never measures. May import verification and below."""
+"""What people read: figures and the page, which never measure. May import verification and below."""
