@@ -14,7 +14,7 @@ import numpy as np
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import LOG_COSH
+from elubench.kernels.layout import LOG_COSH, STEP, accept, stay
 from elubench.kernels.vectors import copy
 
 # SQUAREM's state: where it stands in a cycle, the largest step, the gap at x1; then x0, x1, x2.
@@ -39,7 +39,7 @@ def _squarem(
     x0 = state[_VECTORS : _VECTORS + p]
     x1 = state[_VECTORS + p : _VECTORS + 2 * p]
     x2 = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
-    report[0], report[1], report[2] = np.nan, 0.0, 0.0
+    stay(report, np.nan)
     if state[_PHASE] == 0.0:
         if state[_LARGEST] == 0.0:
             state[_LARGEST] = options[0]
@@ -59,13 +59,13 @@ def _squarem(
         length = 1.0
         if second > 0.0:
             length = min(max(math.sqrt(first / second), 1.0), state[_LARGEST])
-        report[0] = length
+        stay(report, length)
         if length == state[_LARGEST]:
             state[_LARGEST] *= options[0]
         if length == 1.0:  # the leap would be x2 itself
             copy(x2, points[0])
             copy(x2, iterate)
-            report[1] = 1.0
+            accept(report, length)
             state[_PHASE] = 0.0
         else:
             for j in range(p):
@@ -79,7 +79,7 @@ def _squarem(
             copy(x2, iterate)
             state[_LARGEST] = max(1.0, state[_LARGEST] / options[0])
         copy(iterate, points[0])
-        report[1] = 1.0
+        accept(report, np.nan)
         state[_PHASE] = 0.0
 
 
@@ -195,7 +195,7 @@ def _anderson(
     moves = state[at : at + depth * p].reshape(depth, p)
     at += depth * p
     changes = state[at : at + depth * p].reshape(depth, p)
-    report[0], report[1], report[2] = np.nan, 0.0, 0.0
+    stay(report, np.nan)
     if state[_PHASE] == 1.0 and not (gap[0] <= state[_BASE]):
         # the trial was worse: the EM step from the iterate is good, whatever rounding says of it
         state[_PHASE] = 2.0
@@ -213,7 +213,7 @@ def _anderson(
             changes[count, j] = em[0, j] - points[0, j] - residual[j]
         count += 1
         state[_SUCCESSES] += 1.0
-        report[1] = 1.0
+        accept(report, np.nan)
     for j in range(p):
         iterate[j] = points[0, j]
         residual[j] = em[0, j] - points[0, j]
@@ -229,7 +229,7 @@ def _anderson(
             for j in range(p):
                 row = count - used + i
                 points[0, j] -= gamma[i] * (moves[row, j] + changes[row, j])
-        report[0] = float(used)
+        report[STEP] = float(used)
 
 
 @dataclass(frozen=True)

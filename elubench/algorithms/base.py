@@ -13,7 +13,7 @@ A run asks the data about k points and hands the answers to the update, which na
     gap       (k,)      loss less that of one Gaussian; set where ``want`` asks for log cosh
     hessian   (k, p, p) set where ``want`` asks for the curvature
     iterate   (p,)      the last accepted iterate; overwritten when a new one is accepted
-    report    (3,)      out: step size, 1 if ``iterate`` is new, 1 if the algorithm is done
+    report    (3,)      out, by ``accept``, ``stay`` and ``finish`` of elubench.kernels.layout
 
 A point outside the region of positive scale gives NaN everywhere. An update that accepts its
 proposals unseen (EM, ELU) writes them to ``points`` and ``iterate`` alike; one that tries first moves
@@ -66,7 +66,7 @@ class Algorithm:
     update: ClassVar[Any]
     #: Points that one pass evaluates.
     points: ClassVar[int] = 1
-    #: What a pass must bring beyond T0 and T1: reduction.LOG_COSH, reduction.CURVATURE.
+    #: What a pass must bring beyond T0 and T1: layout.LOG_COSH, layout.CURVATURE.
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -14,6 +14,7 @@ from elubench import checks
 from elubench.algorithms import em
 from elubench.algorithms.base import Algorithm, Goal, Look
 from elubench.kernels import kernel, signatures
+from elubench.kernels.layout import accept
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 from elubench.models.flatness import Flatness
@@ -63,7 +64,7 @@ def _update(
     step = next_step(options, state, t)
     descend(points[0], gradient[0], step)
     copy(points[0], iterate)
-    report[0], report[1], report[2] = step, 1.0, 0.0
+    accept(report, step)
 
 
 @kernel("exact", signatures.UPDATE)
@@ -82,7 +83,7 @@ def _update_centred(
     step = next_step(options, state, t)
     descend_centred(points[0], em[0], gradient[0], step)
     copy(points[0], iterate)
-    report[0], report[1], report[2] = step, 1.0, 0.0
+    accept(report, step)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.algorithms.elu import descend, next_step
 from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import LOG_COSH
+from elubench.kernels.layout import LOG_COSH, accept, finish, stay
 from elubench.kernels.vectors import copy, norm
 
 
@@ -31,12 +31,13 @@ def _polyak(
     left = gap[0] - options[0]
     square = norm(gradient[0]) ** 2
     if left <= 0.0 or square == 0.0:
-        report[0], report[1], report[2] = 0.0, 0.0, 1.0
+        stay(report, 0.0)
+        finish(report)
         return
     step = left / square
     descend(points[0], gradient[0], step)
     copy(points[0], iterate)
-    report[0], report[1], report[2] = step, 1.0, 0.0
+    accept(report, step)
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,12 @@ def _normalized(
     length = next_step(options, state, t)
     size = norm(gradient[0])
     if size == 0.0:
-        report[0], report[1], report[2] = 0.0, 0.0, 1.0
+        stay(report, 0.0)
+        finish(report)
         return
     descend(points[0], gradient[0], length / size)
     copy(points[0], iterate)
-    report[0], report[1], report[2] = length, 1.0, 0.0
+    accept(report, length)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.kernels.layout import CURVATURE, LOG_COSH, STEP, accept, finish, stay
 from elubench.kernels.vectors import norm
 
 _START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
@@ -93,7 +93,7 @@ def eigen(matrix: Any, vectors: Any) -> None:
 def _retreat(options: Any, state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
     """After a trial that was refused: the plain step, then shorter ones."""
     if state[_PHASE] == _PROBE:
-        report[2] = 1.0
+        finish(report)
         return
     if state[_PHASE] == _EXTRAPOLATED:
         state[_PHASE] = _PLAIN
@@ -101,9 +101,9 @@ def _retreat(options: Any, state: Any, points: Any, iterate: Any, newton: Any, r
     else:
         state[_SHARE] *= 0.25
     if state[_SHARE] < 1e-7:  # no descent to be had at this precision
-        report[2] = 1.0
+        finish(report)
         return
-    report[0] = state[_SHARE]
+    report[STEP] = state[_SHARE]
     for j in range(iterate.size):
         points[0, j] = iterate[j] + state[_SHARE] * newton[j]
 
@@ -128,7 +128,7 @@ def _update(
     last_newton = state[_VECTORS + p : _VECTORS + 2 * p]
     last = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
     phase = state[_PHASE]
-    report[0], report[1], report[2] = 1.0, 0.0, 0.0
+    stay(report, 1.0)
 
     ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
     if phase != _START and not (gap[0] <= ceiling):
@@ -139,7 +139,8 @@ def _update(
         last[j] = iterate[j]
         last_newton[j] = newton[j]
         iterate[j] = points[0, j]
-    report[1] = 0.0 if phase == _START else 1.0
+    if phase != _START:
+        accept(report, 1.0)
     state[_GAP] = gap[0]
 
     values, vectors = hessian[0], np.empty((p, p))
@@ -180,7 +181,7 @@ def _update(
             # bottom of r^8 / 12, as at d = 1
             reach = max(options[1] - abs(along), 0.0)
         if reach == 0.0 or state[_PROBES] >= _MOST_PROBES:
-            report[2] = 1.0
+            finish(report)
             return
         state[_PROBES] += 1.0
         state[_PHASE] = _PROBE
@@ -210,7 +211,7 @@ def _update(
             trial[j] += order * step * vectors[j, i]
     if math.sqrt(square) <= 2.0 * max(norm(iterate), length):
         state[_PHASE] = _EXTRAPOLATED
-        report[0] = math.sqrt(square) / length
+        report[STEP] = math.sqrt(square) / length
         for j in range(p):
             points[0, j] = iterate[j] + trial[j]
 

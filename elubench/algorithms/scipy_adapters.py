@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from elubench import checks
 from elubench.algorithms.base import Evaluation, ForeignAlgorithm, Look
 from elubench.checks import Floats
-from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.kernels.layout import CURVATURE, LOG_COSH
 
 _NO_LIMIT = 10**9  # the run has its own budget
 _MOST_TRIALS = 1000  # of a trust region that may shrink for ever where the loss is flat to rounding

@@ -21,6 +21,7 @@ from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, n
 from elubench.algorithms.em import EM
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
+from elubench.kernels.layout import accept, stay
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 
@@ -70,11 +71,14 @@ def _update(
             state[_ALIVE] = 0.0
     if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
         copy(points[0], iterate)
-        report[0] = 1.0
+        step = 1.0
     else:
         copy(points[1], iterate)
-        report[0] = state[_USED]
-    report[1], report[2] = (0.0 if asked == 0 else 1.0), 0.0
+        step = state[_USED]
+    if asked == 0:
+        stay(report, step)
+    else:
+        accept(report, step)
     copy(em[0], points[0])
     state[_USED] = next_step(options, state, asked)
     if state[_ALIVE] == 0.0:

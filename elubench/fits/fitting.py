@@ -47,7 +47,7 @@ from elubench.algorithms import (
 )
 from elubench.algorithms.known import commands
 from elubench.checks import Floats
-from elubench.kernels import ready, reduction
+from elubench.kernels import layout, ready, reduction
 from elubench.models import Diagonal, General, Isotropic, Model
 from elubench.models.known import named
 from elubench.runs import Run, run
@@ -564,8 +564,10 @@ def _likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> 
     # tanh is the identity on small numbers: this direction brings the second moment along u
     shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum(u[0] ** 2 * m.m2))))
     u[1], b[1] = shrunk * u[0], shrunk * b[0]
-    rows = sample.sums(u, b, reduction.LOG_COSH)
-    gap = ready(model.algebra.gap)(params, fitted.m1, fitted.m2, m.m1, m.m2, rows[0, 1 + d])
+    rows = sample.sums(u, b, layout.LOG_COSH)
+    gap = ready(model.algebra.gap)(
+        params, fitted.m1, fitted.m2, m.m1, m.m2, rows[0, layout.log_cosh_at(d)]
+    )
     loss = float(gap) + model.one_gaussian_loss(fitted, m)
     own = model.one_gaussian_loss(m, m)
     rivals = {ONE_GAUSSIAN: own}
@@ -580,7 +582,9 @@ def _likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> 
         rivals[ABOUT_THE_MEAN] = 0.5 * (total + d * math.log(2.0 * math.pi) + d)
     if d > 1:
         centre = np.zeros(d) if model.even else 0.5 * (params[:d] + params[d:])
-        along = (float(rows[1, 1 : 1 + d] @ u[0]) + b[0] * rows[1, 0]) / shrunk
+        along = (
+            float(rows[1, layout.T1 : layout.T1 + d] @ u[0]) + b[0] * rows[1, layout.T0]
+        ) / shrunk
         about = m.m2 - 2.0 * centre * m.m1 + centre**2
         total = float(np.sum(np.log(2.0 * math.pi * scale) + about / scale))
         stretch = float(along / between) if between > 0.0 else 1.0
@@ -623,7 +627,7 @@ def _contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, i
 
 
 def _asked(
-    model: Model, sample: Sample, points: Floats, want: int = reduction.LOG_COSH
+    model: Model, sample: Sample, points: Floats, want: int = layout.LOG_COSH
 ) -> tuple[Floats, Floats]:
     """EM's step from every point and, where wanted, the loss less that of one Gaussian, in one read."""
     m = sample.moments()
@@ -636,7 +640,7 @@ def _asked(
     for k, (point, row) in enumerate(zip(points, rows, strict=True)):
         ready(model.algebra.respond)(point, m.m1, m.m2, row, em[k], unused)
         if want:
-            log_cosh = row[1 + sample.d]
+            log_cosh = row[layout.log_cosh_at(sample.d)]
             gaps[k] = ready(model.algebra.gap)(point, m.m1, m.m2, m.m1, m.m2, log_cosh)
     return em, gaps
 

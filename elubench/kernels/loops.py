@@ -14,15 +14,11 @@ from numba import prange, types
 
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
 from elubench.kernels.tiles import BLOCK_ROWS
 
 # Statuses. RUNNING means that the loop was left to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
-
-# What an update reports.
-STEP, MOVED, FINISHED = 0, 1, 2
-REPORT_SIZE = 3
 
 # Places in the integer and float arrays that carry a run's progress.
 ITERATIONS, PASSES, VALIDATIONS, STATUS, RECORDS, SELECTED = 0, 1, 2, 3, 4, 5
@@ -53,7 +49,7 @@ class Work(NamedTuple):
     limits: Any  # (LIMITS_SIZE,): radius (NaN: none), tolerance (NaN: none), best validation gap
     options: Any  # the algorithm's
     state: Any  # the algorithm's
-    report: Any  # (REPORT_SIZE,)
+    report: Any  # (layout.REPORT_SIZE,)
     truth: Any  # (p,)
     iterate: Any  # (p,), the last accepted
     previous: Any  # (p,), the one before
@@ -247,7 +243,7 @@ def loop(
         for i in range(k):
             respond(points[i], m1, m2, sums[i], em[i], gradient[i])
             if want & LOG_COSH:
-                gaps[i] = gap(points[i], m1, m2, m1, m2, sums[i, 1 + d])
+                gaps[i] = gap(points[i], m1, m2, m1, m2, sums[i, log_cosh_at(d)])
             if want & CURVATURE:
                 hessian(points[i], m1, m2, sums[i], hessians[i])
         t = counters[ITERATIONS]
@@ -263,7 +259,7 @@ def loop(
                     held_u, held_b, LOG_COSH, scratch, held_partial, held_sums,
                 )  # fmt: skip
                 counters[VALIDATIONS] += 1
-                validation = gap(iterate, m1, m2, e1, e2, held_sums[0, 1 + d])
+                validation = gap(iterate, m1, m2, e1, e2, held_sums[0, log_cosh_at(d)])
         status = settle(
             valid,
             distance,

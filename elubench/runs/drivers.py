@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
-from elubench.kernels import loops, ready, reduction
+from elubench.kernels import layout, loops, ready, reduction
 from elubench.kernels.loops import Data, Work
 from elubench.kernels.tiles import Tiles, aligned
 from elubench.models.base import Algebra, Model
@@ -160,7 +160,7 @@ class Task:
                 work.counters[loops.STATUS] = loops.REACHED
         if work.counters[loops.STATUS] == loops.RUNNING and self.max_iter == 0:
             work.counters[loops.STATUS] = loops.MAX_ITER
-        work.report[loops.STEP] = math.nan
+        work.report[layout.STEP] = math.nan
         self.record(validation)
 
     def record(self, validation: float) -> None:
@@ -222,7 +222,7 @@ def drive_foreign(task: Task) -> tuple[Clock, bool]:
         if (point == work.iterate).all():  # a trial was refused
             return True
         work.iterate[:] = point
-        work.report[:] = (math.nan, 1.0, 0.0)
+        layout.accept(work.report, math.nan)
         _settle(task)
         return bool(work.counters[loops.STATUS] == loops.RUNNING)
 
@@ -306,9 +306,9 @@ def _answer(task: Task) -> None:
     work.counters[loops.PASSES] += 1
     for i, point in enumerate(work.points):
         algebra.respond(point, m1, m2, work.sums[i], work.em[i], work.gradient[i])
-        if want & reduction.LOG_COSH:
-            work.gap[i] = algebra.gap(point, m1, m2, m1, m2, work.sums[i, 1 + d])
-        if want & reduction.CURVATURE:
+        if want & layout.LOG_COSH:
+            work.gap[i] = algebra.gap(point, m1, m2, m1, m2, work.sums[i, layout.log_cosh_at(d)])
+        if want & layout.CURVATURE:
             algebra.hessian(point, m1, m2, work.sums[i], work.hessian[i])
 
 
@@ -317,16 +317,18 @@ def _settle(task: Task) -> None:
     algebra, work = task.algebra, task.work
     _, m1, m2 = task.train.moments()
     valid, distance, validation = True, math.inf, math.nan
-    if work.report[loops.MOVED]:
+    if work.report[layout.MOVED]:
         u = np.empty((1, task.train.d))
         b = np.array([algebra.direction(work.iterate, m1, m2, u[0])])
         valid = not math.isnan(b[0])
         distance = algebra.error(work.iterate, m1, m2, work.truth)
         if task.held is not None and valid:
-            row = task.held.sums(u, b, reduction.LOG_COSH, even=task.model.even)
+            row = task.held.sums(u, b, layout.LOG_COSH, even=task.model.even)
             _, e1, e2 = task.held.moments()
             work.counters[loops.VALIDATIONS] += 1
-            validation = algebra.gap(work.iterate, m1, m2, e1, e2, row[0, 1 + task.train.d])
+            validation = algebra.gap(
+                work.iterate, m1, m2, e1, e2, row[0, layout.log_cosh_at(task.train.d)]
+            )
     loops.settle(
         valid, distance, validation, task.max_iter, work.counters, work.limits, work.report,
         work.iterate, work.previous, work.selected,
@@ -449,8 +451,8 @@ def _work(
 ) -> Work:
     p, k, d = len(start), algorithm.points, sample.d
     schedule = _schedule(max_iter, p)
-    curved = p if algorithm.want & reduction.CURVATURE else 0
-    width = reduction.width(d, algorithm.want)
+    curved = p if algorithm.want & layout.CURVATURE else 0
+    width = layout.width(d, algorithm.want)
     limits = np.array(
         [math.nan if radius is None else radius, math.nan if tol is None else tol, math.inf]
     )
@@ -459,7 +461,7 @@ def _work(
         limits=limits,
         options=algorithm.options(sample.moments().weight),
         state=np.zeros(algorithm.state_size(p)),
-        report=np.zeros(loops.REPORT_SIZE),
+        report=np.zeros(layout.REPORT_SIZE),
         truth=np.zeros(p) if truth is None else truth.copy(),
         iterate=start.copy(),
         previous=start.copy(),
@@ -472,7 +474,7 @@ def _work(
         u=np.empty((k, d)),
         b=np.empty(k),
         sums=np.empty((k, width)),
-        validation_sums=np.empty((1, reduction.width(d, reduction.LOG_COSH))),
+        validation_sums=np.empty((1, layout.width(d, layout.LOG_COSH))),
         schedule=schedule,
         recorded=np.empty((len(schedule) + 1, p)),
         records=np.empty((len(schedule) + 1, loops.RECORD_SIZE)),

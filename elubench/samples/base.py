@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench.checks import Floats
-from elubench.kernels import reduction
+from elubench.kernels import layout, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles
 
@@ -62,7 +62,7 @@ class Sample(ABC):
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         """One pass for directions u (k, d) and offsets b (k,): rows of results (k, width).
 
-        ``want`` adds up ``reduction.LOG_COSH`` and ``reduction.CURVATURE``. With ``even`` the caller
+        ``want`` adds up ``layout.LOG_COSH`` and ``layout.CURVATURE``. With ``even`` the caller
         promises that b is 0 and that T0 is not used, so a symmetric sample may read half its rows.
         """
 
@@ -73,9 +73,9 @@ class Sample(ABC):
         a number or (k,). The results have the shape of ``u`` without its last axis.
         """
         directions, offsets, single = self._directions(u, b)
-        out = self.sums(directions, offsets, reduction.LOG_COSH if log_cosh else 0)
-        t0, t1 = out[:, 0], out[:, 1 : 1 + self.d]
-        cosh = out[:, 1 + self.d] if log_cosh else None
+        out = self.sums(directions, offsets, layout.LOG_COSH if log_cosh else 0)
+        t0, t1 = out[:, layout.T0], out[:, layout.T1 : layout.T1 + self.d]
+        cosh = out[:, layout.log_cosh_at(self.d)] if log_cosh else None
         if not single:
             return TanhMoments(t0, t1, cosh)
         return TanhMoments(float(t0[0]), t1[0], None if cosh is None else float(cosh[0]))
@@ -86,14 +86,14 @@ class Sample(ABC):
         if not single:
             raise ValueError(f"u must have shape ({self.d},), got {np.shape(u)}")
         d = self.d
-        row = self.sums(directions, offsets, reduction.LOG_COSH | reduction.CURVATURE)[0]
+        row = self.sums(directions, offsets, layout.LOG_COSH | layout.CURVATURE)[0]
         return CurvatureMoments(
-            float(row[0]),
-            row[1 : 1 + d],
-            float(row[1 + d]),
-            float(row[2 + d]),
-            row[3 + d : 3 + 2 * d],
-            reduction.unpack_symmetric(row[3 + 2 * d :], d),
+            float(row[layout.T0]),
+            row[layout.T1 : layout.T1 + d],
+            float(row[layout.log_cosh_at(d)]),
+            float(row[layout.c0_at(d)]),
+            row[layout.c1_at(d) : layout.c1_at(d) + d],
+            reduction.unpack_symmetric(row[layout.c2_at(d) :], d),
         )
 
     def _directions(self, u: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, bool]:
@@ -133,9 +133,10 @@ class PackedSample(Sample):
 
 def _moments_of(tiles: Tiles) -> Moments:
     d = tiles.data.shape[1]
-    partial = np.empty((tiles.blocks, 1, 1 + 2 * d))
+    partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
     ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
-    out = np.empty((1, 1 + 2 * d))
+    out = np.empty((1, layout.moments_width(d)))
     ready(reduction.combine)(partial, 1.0, out)
-    weight = float(out[0, 0])
-    return Moments(weight, out[0, 1 : 1 + d] / weight, out[0, 1 + d :] / weight)
+    weight = float(out[0, layout.W])
+    m2 = layout.m2_at(d)
+    return Moments(weight, out[0, layout.M1 : m2] / weight, out[0, m2:] / weight)

@@ -28,7 +28,7 @@ from elubench import info
 from elubench.algorithms import LBFGS, Algorithm, NewtonAnderson
 from elubench.algorithms.base import Goal
 from elubench.checks import Floats
-from elubench.kernels import reduction
+from elubench.kernels import layout
 from elubench.models.base import Model
 from elubench.models.known import named, radius
 from elubench.runs import Run, run
@@ -553,7 +553,7 @@ def group_cost(block: Block, cell: Cell) -> Cost:
     seconds = rows * 1e-6 if block.samples == "lattice" else 30e-9 * cell.n * cell.d
     if block.mle:
         starts = 1 + min(cell.d, _MLE_AXES) if model.name == "diagonal" and cell.d > 1 else 1
-        want = reduction.LOG_COSH | (reduction.CURVATURE if cell.d <= _SECOND_ORDER_D else 0)
+        want = layout.LOG_COSH | (layout.CURVATURE if cell.d <= _SECOND_ORDER_D else 0)
         passes += 25.0 * starts
         seconds += starts * (_RUN_SECONDS + 25.0 * _pass_seconds(rows, cell.d, want))
     for start in block.starts:
@@ -563,7 +563,7 @@ def group_cost(block: Block, cell: Cell) -> Cost:
             each = _pass_seconds(rows, cell.d, one.algorithm.want)
             if block.validation is not None:
                 held = rows if block.samples == "lattice" else block.validation * rows
-                each += _pass_seconds(held, cell.d, reduction.LOG_COSH)
+                each += _pass_seconds(held, cell.d, layout.LOG_COSH)
             if not hasattr(type(one.algorithm), "update"):
                 each += _FOREIGN_SECONDS
             seconds += _RUN_SECONDS + needed * each
@@ -581,9 +581,9 @@ def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
 
 def _pass_seconds(rows: float, d: int, want: int) -> float:
     each = 2.4 + 0.8 * d
-    if want & reduction.LOG_COSH:
+    if want & layout.LOG_COSH:
         each += 2.0
-    if want & reduction.CURVATURE:
+    if want & layout.CURVATURE:
         each += 2.0 + 0.25 * d * (d + 1)
     return 2e-7 + 1e-9 * each * rows
 
