@@ -397,7 +397,7 @@ class TestRefusals:
             ({"start": [0.1]}, r"start must have shape \(2,\), got \(1,\)"),
             ({"start": [0.1, math.inf]}, "start contains NaN or infinity"),
             ({"start": "here"}, "start must be an array of numbers"),
-            ({"model": "gaussian"}, "model must be a Model or one of"),
+            ({"model": "gaussian"}, "model must be a Model, one of"),
             ({"algorithm": "EM"}, r"algorithm must be an Algorithm such as EM\(\), got 'EM'"),
             ({"algorithm": EM}, "algorithm must be an Algorithm"),
         ],

@@ -22,19 +22,10 @@ _PHASE, _LARGEST, _GAP, _VECTORS = 0, 1, 2, 3
 
 
 @kernel("exact", signatures.UPDATE)
-def _squarem(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _squarem(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """A cycle is x0, x1 = F(x0), x2 = F(x1), a leap y, and F(y): three passes, one iterate."""
+    options, state = own.options, own.state
+    em, gap = answers.em, answers.gap
     p = iterate.size
     x0 = state[_VECTORS : _VECTORS + p]
     x1 = state[_VECTORS + p : _VECTORS + 2 * p]
@@ -175,19 +166,10 @@ def _damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
 
 
 @kernel("exact", signatures.UPDATE)
-def _anderson(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _anderson(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: depth, a, kappa. A trial whose loss is higher gives way to the EM step, unseen."""
+    options, state = own.options, own.state
+    em, gap = answers.em, answers.gap
     p = iterate.size
     depth = int(options[0])
     residual = state[_REST : _REST + p]

@@ -1,23 +1,25 @@
 """What an algorithm is: options, and one compiled update that knows neither model nor data.
 
-A run asks the data about k points and hands the answers to the update, which names the next k points:
+A run asks the data about k points and passes the answers to the update, which names the next k points:
 
-    update(options, state, t, points, em, gradient, gap, hessian, iterate, report)
+    update(own, points, answers, iterate, report)
 
-    options   (o,)      the algorithm's numbers; read only
-    state     (s,)      scratch that survives between calls; zeros before the first
-    t         int       iterations so far
-    points    (k, p)    the points that were evaluated; overwritten by the next ones
-    em        (k, p)    the EM step from each point
-    gradient  (k, p)    of the restricted loss
-    gap       (k,)      loss less that of one Gaussian; set where ``want`` asks for log cosh
-    hessian   (k, p, p) set where ``want`` asks for the curvature
-    iterate   (p,)      the last accepted iterate; overwritten when a new one is accepted
-    report    (3,)      out, by ``accept``, ``stay`` and ``finish`` of elubench.kernels.layout
+    own.options       (o,)       the algorithm's numbers; read only
+    own.state         (s,)       kept between calls; zeros before the first
+    own.t             int        iterations so far
+    points            (k, p)     the points that were evaluated; overwritten by the next ones
+    answers.em        (k, p)     the EM step from each point
+    answers.gradient  (k, p)     of the restricted loss
+    answers.gap       (k,)       loss less that of one Gaussian, if ``want`` has LOG_COSH
+    answers.hessian   (k, p, p)  of the restricted loss, if ``want`` has CURVATURE
+    iterate           (p,)       the last accepted iterate; overwritten when a new one is accepted
+    report            (3,)       filled in by a function of :mod:`elubench.kernels.layout`:
+                                 ``accept(report, step)`` if ``iterate`` is new, else
+                                 ``stay(report, step)``; then ``finish(report)`` if the algorithm is done
 
-A point outside the region of positive scale gives NaN everywhere. An update that accepts its
-proposals unseen (EM, ELU) writes them to ``points`` and ``iterate`` alike; one that tries first moves
-``iterate`` only when a trial was good. To add an algorithm, subclass :class:`Algorithm`.
+At a point outside the region of positive scale all answers are NaN. An update that accepts its
+proposals unseen (EM, ELU) writes them to both ``points`` and ``iterate``; one that tries first moves
+``iterate`` only after a good trial. To add an algorithm, subclass :class:`Algorithm`.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Algorithm:
     update: ClassVar[Any]
     #: Points that one pass evaluates.
     points: ClassVar[int] = 1
-    #: What a pass must bring beyond T0 and T1: layout.LOG_COSH, layout.CURVATURE.
+    #: What a pass must bring beyond T0 and T1: layout.LOG_COSH, layout.CURVATURE, or their sum.
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -49,18 +49,9 @@ def descend_centred(point: Any, em: Any, gradient: Any, step: float) -> None:
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    options, state, t = own.options, own.state, own.t
+    gradient = answers.gradient
     step = next_step(options, state, t)
     descend(points[0], gradient[0], step)
     copy(points[0], iterate)
@@ -68,18 +59,9 @@ def _update(
 
 
 @kernel("exact", signatures.UPDATE)
-def _update_centred(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update_centred(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    options, state, t = own.options, own.state, own.t
+    em, gradient = answers.em, answers.gradient
     step = next_step(options, state, t)
     descend_centred(points[0], em[0], gradient[0], step)
     copy(points[0], iterate)

@@ -14,18 +14,8 @@ from elubench.models.flatness import Flatness
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    em = answers.em
     copy(em[0], points[0])
     copy(em[0], iterate)
     accept(report, 1.0)

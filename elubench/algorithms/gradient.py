@@ -16,18 +16,9 @@ from elubench.kernels.vectors import copy, norm
 
 
 @kernel("exact", signatures.UPDATE)
-def _polyak(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _polyak(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    options = own.options
+    gradient, gap = answers.gradient, answers.gap
     left = gap[0] - options[0]
     square = norm(gradient[0]) ** 2
     if left <= 0.0 or square == 0.0:
@@ -66,19 +57,10 @@ class Polyak(Algorithm):
 
 
 @kernel("exact", signatures.UPDATE)
-def _normalized(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _normalized(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """next_step divides by options[1]: here 1 / beta, so the length shrinks."""
+    options, state, t = own.options, own.state, own.t
+    gradient = answers.gradient
     length = next_step(options, state, t)
     size = norm(gradient[0])
     if size == 0.0:

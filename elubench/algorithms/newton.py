@@ -109,19 +109,10 @@ def _retreat(options: Any, state: Any, points: Any, iterate: Any, newton: Any, r
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: the decrease of the mean loss that is not worth a pass, and where r^8 / 12 equals it."""
+    options, state = own.options, own.state
+    gradient, gap, hessian = answers.gradient, answers.gap, answers.hessian
     p = iterate.size
     target = options[0]
     newton = state[_VECTORS : _VECTORS + p]

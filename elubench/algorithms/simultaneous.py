@@ -32,24 +32,14 @@ _ROUNDING = 2.0**-48  # of the location: a step no longer than this is the sum's
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: eta, beta, evidence, 1 for a centred ELU. points: EM's, then ELU's.
 
     An iterate counts once the data have answered for it, so an ELU iterate that left the region of
     positive scale ends ELU's part of the run, not EM's. Iterate t of either is accepted by pass
     t + 1; the first pass is about the start.
     """
+    options, state, em, gradient = own.options, own.state, answers.em, answers.gradient
     asked = int(state[_ASKED])
     state[_ASKED] += 1.0
     if asked == 0:

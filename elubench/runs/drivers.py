@@ -23,7 +23,8 @@ from elubench import checks
 from elubench.algorithms.base import Algorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
 from elubench.kernels import layout, loops, ready, reduction
-from elubench.kernels.loops import Data, Work
+from elubench.kernels.loops import Budget, Data, Functions, Work
+from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles, aligned
 from elubench.models.base import Algebra, Model
 from elubench.models.known import named
@@ -66,6 +67,12 @@ class Task:
             assert self.model.natural is not None
             return self.model.natural.algebra
         return self.model.algebra
+
+    def functions(self, reduce: Any, reduce_held: Any) -> Functions:
+        """What the compiled loop calls, with these passes over the two samples."""
+        _, direction, respond, gap, hessian, error = self.algebra
+        update = self.algorithm.update
+        return Functions(reduce, reduce_held, direction, respond, gap, hessian, error, update)
 
     def locations(self, points: Floats) -> Floats:
         """Parameters (..., p) from points in the algorithm's coordinates."""
@@ -165,10 +172,7 @@ class Task:
 
     def record(self, validation: float) -> None:
         """Keep the iterate for the trace."""
-        work = self.work
-        ready(loops.record)(
-            validation, work.counters, work.report, work.iterate, work.recorded, work.records
-        )
+        ready(loops.record)(validation, self.work)
 
     def passes(self, training: Any, validations: Any) -> Any:
         """Reads of the data handed to the run."""
@@ -241,7 +245,7 @@ def drive_foreign(task: Task) -> tuple[Clock, bool]:
 def drive_compiled(task: Task) -> tuple[Clock, bool]:
     """The compiled loop, left now and then to read the clock and to hear Ctrl-C."""
     task.begin()
-    algebra, work = task.algebra, task.work
+    work = task.work
     train, held = _data(task.train, task), _data(task.held, task)
     door = (_wants_threads(train) or _wants_threads(held)) and (
         reduction.parallel_region.acquire(blocking=False)
@@ -250,6 +254,7 @@ def drive_compiled(task: Task) -> tuple[Clock, bool]:
         reduction.pass_parallel if door and _wants_threads(data) else reduction.pass_serial
         for data in (train, held)
     ]
+    functions, want = task.functions(*passes), task.algorithm.want
     # a guess at the cost of an iteration, in seconds; afterwards it is measured
     cost = 3e-7 + 1e-9 * train.rows * (2 + task.train.d)
     seconds, chunk = 0.0, max(1, int(_CHUNK_SECONDS / cost))
@@ -257,11 +262,7 @@ def drive_compiled(task: Task) -> tuple[Clock, bool]:
     try:
         while work.counters[loops.STATUS] == loops.RUNNING:
             before = time.perf_counter()
-            loops.loop(
-                *passes, algebra.direction, algebra.respond, algebra.gap, algebra.hessian,
-                algebra.error, task.algorithm.update, train, held, task.algorithm.want, chunk,
-                task.max_iter, work,
-            )  # fmt: skip
+            loops.loop(functions, train, held, Budget(want, chunk, task.max_iter), work)
             spent = time.perf_counter() - before
             seconds += spent
             clock.append((int(work.counters[loops.PASSES]), seconds))
@@ -279,15 +280,14 @@ def drive_python(task: Task) -> tuple[Clock, bool]:
     """The same iteration, with the pass left to the sample."""
     task.begin()
     work, counters = task.work, task.work.counters
+    answers = Answers(work.em, work.gradient, work.gap, work.hessian)
     clock = [(0, 0.0)]
     begun = time.perf_counter()
     try:
         while counters[loops.STATUS] == loops.RUNNING:
             _answer(task)
-            task.algorithm.update(
-                work.options, work.state, counters[loops.ITERATIONS], work.points, work.em,
-                work.gradient, work.gap, work.hessian, work.iterate, work.report,
-            )  # fmt: skip
+            own = Own(work.options, work.state, counters[loops.ITERATIONS])
+            task.algorithm.update(own, work.points, answers, work.iterate, work.report)
             _settle(task)
             clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
     except KeyboardInterrupt:
@@ -329,10 +329,7 @@ def _settle(task: Task) -> None:
             validation = algebra.gap(
                 work.iterate, m1, m2, e1, e2, row[0, layout.log_cosh_at(task.train.d)]
             )
-    loops.settle(
-        valid, distance, validation, task.max_iter, work.counters, work.limits, work.report,
-        work.iterate, work.previous, work.selected,
-    )  # fmt: skip
+    loops.settle(valid, distance, validation, task.max_iter, work)
     place = work.counters[loops.RECORDS]
     if place < len(work.schedule) and work.counters[loops.ITERATIONS] == work.schedule[place]:
         task.record(validation)
@@ -353,7 +350,8 @@ def stack_key(task: Task) -> Any:
 def drive_together(tasks: list[Task]) -> list[Clock]:
     """Replicates in one parallel region; each is charged its share of the time."""
     first = tasks[0]
-    algebra = first.algebra
+    functions = first.functions(reduction.pass_serial, reduction.pass_serial)
+    want = first.algorithm.want
     make_ready(first, drive_compiled)
     ready(loops.loop_many)
     for task in tasks:
@@ -363,11 +361,7 @@ def drive_together(tasks: list[Task]) -> list[Clock]:
     works = Work(*(np.stack(arrays) for arrays in zip(*(task.work for task in tasks), strict=True)))
     with reduction.parallel_region:
         before = time.perf_counter()
-        loops.loop_many(
-            reduction.pass_serial, algebra.direction, algebra.respond, algebra.gap,
-            algebra.hessian, algebra.error, first.algorithm.update, train, held,
-            first.algorithm.want, first.max_iter, works,
-        )  # fmt: skip
+        loops.loop_many(functions, train, held, Budget(want, 2**62, first.max_iter), works)
         seconds = time.perf_counter() - before
     clocks = []
     for r, task in enumerate(tasks):
