@@ -37,7 +37,7 @@ from elubench.models.flatness import Flatness
 
 
 class Look(NamedTuple):
-    """How an algorithm is drawn, everywhere; ``place`` is its place in a legend."""
+    """How an algorithm is drawn in all figures; ``place`` is its place in a legend."""
 
     colour: str
     marker: str
@@ -49,8 +49,8 @@ class Look(NamedTuple):
 class Goal(NamedTuple):
     """What the length of a run depends on, roughly.
 
-    ``flatness`` is the model's, ``target`` and ``start`` are distances from the truth, ``to_the_end``
-    says that a run does not stop at the target.
+    ``flatness`` is the model's, ``target`` and ``start`` are distances from the truth; a run
+    ``to_the_end`` does not stop at the target.
     """
 
     flatness: Flatness
@@ -78,7 +78,7 @@ class Algorithm:
     look: ClassVar[Look] = Look("#444444", "d", (0.0, (2.0, 2.0)))
     #: Passes to the radius where they hardly depend on n; for estimates of time.
     typical_passes: ClassVar[float] = 60.0
-    #: Passes per iteration of one that does not stop by itself; 0 for one that does.
+    #: Passes per iteration of an algorithm that does not stop by itself; 0 if it does.
     endless: ClassVar[float] = 0.0
 
     @property
@@ -92,7 +92,7 @@ class Algorithm:
         return False
 
     def resolve(self, model: Model) -> Algorithm:
-        """The same algorithm with every option set, or a ValueError where it does not fit the model."""
+        """The same algorithm with every option set; ValueError if it does not fit the model."""
         missing = sorted(self.needs - model.features)
         if missing:
             raise ValueError(
@@ -115,9 +115,9 @@ class Algorithm:
         return min(self.typical_passes, 4.0 * goal.max_iter)
 
     def growth_law(self, flatness: Flatness) -> tuple[str, float]:
-        """How iterations to the radius grow with n in theory: a law and its constant b.
+        """How the number of iterations to the radius grows with n in theory: a law and its constant b.
 
-        "power" is n^b, "logarithm" is b ln n; "" and NaN where nothing is known.
+        "power" is n^b, "logarithm" is b ln n; "" and NaN if unknown.
         """
         return "", math.nan
 
@@ -132,12 +132,12 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class ForeignAlgorithm(Algorithm):
-    """An algorithm whose loop is elsewhere, in SciPy for example."""
+    """An algorithm with a loop of its own, for example SciPy's."""
 
     points = 1
 
     def options(self, weight: float = 1.0) -> Floats:
-        return np.empty(0)  # no compiled update reads them
+        return np.empty(0)  # there is no compiled update to read them
 
     def minimise(
         self,
@@ -145,9 +145,9 @@ class ForeignAlgorithm(Algorithm):
         accept: Callable[[Floats], bool],
         start: Floats,
     ) -> None:
-        """Minimise from ``start``.
+        """Minimise from ``start``; return on convergence.
 
-        ``evaluate`` makes one pass; ``accept`` is told of every accepted iterate and returns False
-        when the run is over. To return is to have converged.
+        ``evaluate`` makes one pass; ``accept`` takes every accepted iterate and returns False when the
+        run is over.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""EM: the next iterate is the EM step (equations 4 and 5 of the paper, and their like in B and C)."""
+"""EM: the next iterate is the EM step (equations 4 and 5 of the paper; B and C for other models)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from elubench.models.flatness import Flatness
 
 @kernel("exact", signatures.UPDATE)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    em = answers.em
-    copy(em[0], points[0])
-    copy(em[0], iterate)
+    copy(answers.em[0], points[0])
+    copy(answers.em[0], iterate)
     accept(report, 1.0)
 
 
