@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from benchmarks.profiles import Suite, clock, grid, once
-from elubench.kernels import reduction
+from elubench.kernels import layout
 from elubench.kernels.hardware import SHARE, add_up
 from elubench.samples import ArraySample, LatticeSample, gaussian
 
@@ -94,8 +94,10 @@ class Pass(Suite):
         check_pass(self.sample, X, self.u)
         alone = [self.sample.sums(u[None].copy(), self.b, 0)[0] for u in self.two]
         np.testing.assert_array_equal(self.sample.sums(self.two, self.two_b, 0), alone)
-        every = self.sample.sums(self.u, self.b, reduction.LOG_COSH | reduction.CURVATURE)[0]
-        trace = every[3 + 2 * d :][np.cumsum(range(1, d + 1)) - 1].sum()  # of a lower triangle
+        every = self.sample.sums(self.u, self.b, layout.LOG_COSH | layout.CURVATURE)[0]
+        trace = every[layout.c2_at(d) :][
+            np.cumsum(range(1, d + 1)) - 1
+        ].sum()  # of a lower triangle
         expected = (1 - np.tanh(X @ self.u[0]) ** 2) @ (X**2).sum(axis=1) / n
         np.testing.assert_allclose(trace, expected, rtol=1e-12)
 
@@ -103,10 +105,10 @@ class Pass(Suite):
         self.sample.sums(self.u, self.b, 0)
 
     def time_log_cosh(self, n, d, threads):
-        self.sample.sums(self.u, self.b, reduction.LOG_COSH)
+        self.sample.sums(self.u, self.b, layout.LOG_COSH)
 
     def time_curvature(self, n, d, threads):
-        self.sample.sums(self.u, self.b, reduction.LOG_COSH | reduction.CURVATURE)
+        self.sample.sums(self.u, self.b, layout.LOG_COSH | layout.CURVATURE)
 
     def time_two_directions(self, n, d, threads):
         self.sample.sums(self.two, self.two_b, 0)
@@ -169,7 +171,7 @@ class Accuracy(Suite):
         """Two rows that are both 1: T0 and LC are the functions at u themselves."""
         import mpmath
 
-        out = self.sample.sums(self.points[:, None].copy(), np.zeros(5000), reduction.LOG_COSH)
+        out = self.sample.sums(self.points[:, None].copy(), np.zeros(5000), layout.LOG_COSH)
         worst = 0.0
         with mpmath.workdps(30):
             for x, got in zip(self.points, out[:, 0 if function == "tanh" else 2], strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import needs_jit, scaled
 
-from elubench.kernels import _jit, elementwise, reduction
+from elubench.kernels import _jit, elementwise, layout
 from elubench.kernels.lanes import LANES
 from elubench.samples import ArraySample
 
@@ -116,7 +116,7 @@ class TestAccuracy:
         weights = np.zeros(n)
         weights[list(rows)] = 1.0
         sample = ArraySample(np.ones((n, 1)), None if n == 2 else weights)
-        want = reduction.LOG_COSH | (reduction.CURVATURE if curvature else 0)
+        want = layout.LOG_COSH | (layout.CURVATURE if curvature else 0)
         out = sample.sums(where[:, None].copy(), np.zeros(len(where)), want)
         t0, t1, cosh = out[:, 0], out[:, 1], out[:, 2]
         np.testing.assert_array_equal(t0, t1)

@@ -12,10 +12,10 @@ from conftest import scaled
 from hypothesis import given
 from scipy import stats
 
-from elubench.kernels import reduction
+from elubench.kernels import layout
 from elubench.samples import ArraySample, LatticeSample, lattice
 
-ALL = reduction.LOG_COSH | reduction.CURVATURE
+ALL = layout.LOG_COSH | layout.CURVATURE
 MOST = 2**53
 
 

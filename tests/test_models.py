@@ -14,7 +14,7 @@ from naive import EPS, mp
 from naive_models import Exact, rounding
 
 from elubench import ArraySample, Diagonal, General, Isotropic, LatticeSample, gaussian
-from elubench.kernels import ready, reduction
+from elubench.kernels import layout, ready
 from elubench.models.known import named
 
 MODELS = [Isotropic(), Diagonal(), General()]
@@ -254,13 +254,13 @@ class TestNaturalCoordinates:
         algebra, d = model.natural.algebra, sample.d
         u = np.empty((1, d))
         b = np.array([ready(algebra.direction)(point, m1, m2, u[0])])
-        want = reduction.LOG_COSH | reduction.CURVATURE
+        want = layout.LOG_COSH | layout.CURVATURE
         row = sample.sums(u, b, want, even=model.even)[0]
         em, gradient = np.empty_like(params), np.empty_like(params)
         hessian = np.empty((len(params), len(params)))
         ready(algebra.respond)(point, m1, m2, row, em, gradient)
         ready(algebra.hessian)(point, m1, m2, row, hessian)
-        gap = ready(algebra.gap)(point, m1, m2, m1, m2, row[1 + d])
+        gap = ready(algebra.gap)(point, m1, m2, m1, m2, row[layout.log_cosh_at(d)])
         return gap, gradient, em, hessian
 
     def test_there_and_back(self, model, d, case):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import elubench as eb
-from elubench.kernels import ready, reduction
+from elubench.kernels import layout, ready
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General()]
 EPS = np.finfo(float).eps
@@ -32,7 +32,7 @@ class At:
         _, self.m1, self.m2 = sample.moments()
         self.u = np.empty((1, sample.d))
         self.b = np.array([self._call("direction", self.u[0])])
-        want = reduction.LOG_COSH | reduction.CURVATURE
+        want = layout.LOG_COSH | layout.CURVATURE
         self.sums = sample.sums(self.u, self.b, want)[0]
 
     def _call(self, name, *arguments):
@@ -40,7 +40,7 @@ class At:
         return function(self.point, self.m1, self.m2, *arguments)
 
     def gap(self):
-        return self._call("gap", self.m1, self.m2, self.sums[1 + self.sample.d])
+        return self._call("gap", self.m1, self.m2, self.sums[layout.log_cosh_at(self.sample.d)])
 
     def respond(self):
         em, gradient = np.empty_like(self.point), np.empty_like(self.point)

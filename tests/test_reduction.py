@@ -16,12 +16,12 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, elementwise, reduction, tiles
+from elubench.kernels import _jit, elementwise, layout, reduction, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
 
-ALL = reduction.LOG_COSH | reduction.CURVATURE
+ALL = layout.LOG_COSH | layout.CURVATURE
 DIMENSIONS = [1, 2, 3, 4, 5, 8, 17, 64]
 
 
@@ -223,7 +223,7 @@ class TestBits:
     """A result is a function of the data: not of threads, kernels or company."""
 
     @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
-    @pytest.mark.parametrize("want", [0, reduction.LOG_COSH, ALL])
+    @pytest.mark.parametrize("want", [0, layout.LOG_COSH, ALL])
     @pytest.mark.parametrize("d", DIMENSIONS)
     def test_parallel_and_serial_kernel(self, one_pass, d, want, weighted):
         n = scaled(5 * tiles.BLOCK_ROWS + 77, rows_of(d) // 8)
@@ -241,7 +241,7 @@ class TestBits:
         roomy.data[: len(made.data)] = made.data
         roomy.data[len(made.data) :] = np.nan
         guarded = np.full((5, reduction.buffers(made.data.shape[2]).shape[1]), 7.0)
-        out = np.empty((1, reduction.width(2, ALL)))
+        out = np.empty((1, layout.width(2, ALL)))
         partial = np.empty((roomy.blocks, *out.shape))
         ready(reduction.pass_serial)(
             roomy.data, roomy.weights, n, 1.0, u, b, ALL, guarded[1:4], partial, out
@@ -249,7 +249,7 @@ class TestBits:
         assert np.all(guarded[[0, 4]] == 7.0), "memory beside the buffers"
         assert out.tobytes() == reduction.reduce_tiles(made, 1.0, u, b, ALL).tobytes()
 
-    @pytest.mark.parametrize("want", [0, reduction.LOG_COSH, ALL])
+    @pytest.mark.parametrize("want", [0, layout.LOG_COSH, ALL])
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("d", [1, 4, 5, 17])
     def test_directions_together_and_alone(self, d, weighted, want):
@@ -269,7 +269,7 @@ class TestBits:
         sample = ArraySample(X, weights)
         full = sample.sums(u, b, ALL)
         assert sample.sums(u, b, 0)[0, : 1 + d].tobytes() == full[0, : 1 + d].tobytes()
-        cosh = sample.sums(u, b, reduction.LOG_COSH)
+        cosh = sample.sums(u, b, layout.LOG_COSH)
         assert cosh[0, : 2 + d].tobytes() == full[0, : 2 + d].tobytes()
 
     @needs_jit

@@ -5,7 +5,7 @@ import pytest
 from conftest import needs_jit, scaled
 
 import elubench as eb
-from elubench.algorithms import newton
+from elubench.algorithms import newton_anderson
 from elubench.studies.mle import maximum_likelihood
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General()]
@@ -136,7 +136,7 @@ class TestEigen:
         matrix = np.diag(values) if kind == "diagonal" else (turn * values) @ turn.T
         matrix = 0.5 * (matrix + matrix.T)
         work, vectors = matrix.copy(), np.empty((p, p))
-        newton.eigen(work, vectors)
+        newton_anderson.eigen(work, vectors)
         largest = np.abs(values).max()
         tolerance = 50 * p * np.finfo(float).eps * max(largest, 1e-300)
         np.testing.assert_allclose(

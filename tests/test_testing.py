@@ -8,7 +8,7 @@ from conftest import needs_jit
 
 from elubench import EM, Algorithm, Isotropic, kernel
 from elubench.algorithms.base import ForeignAlgorithm
-from elubench.kernels import signatures
+from elubench.kernels import layout, signatures
 from elubench.models.flatness import Flatness
 from elubench.models.known import known as known_models
 from elubench.testing import (
@@ -34,26 +34,26 @@ def failing(checks):
 
 
 @kernel("exact", signatures.UPDATE)
-def _overshoots(options, state, t, points, em, gradient, gap, hessian, iterate, report):
+def _overshoots(own, points, answers, iterate, report):
     """A step that is longer than EM's at every third iteration."""
-    factor = 2.5 if t % 3 == 2 else 1.0
+    factor = 2.5 if own.t % 3 == 2 else 1.0
     for j in range(iterate.size):
-        points[0, j] += factor * (em[0, j] - points[0, j])
+        points[0, j] += factor * (answers.em[0, j] - points[0, j])
     iterate[:] = points[0]
-    report[0], report[1], report[2] = factor, 1.0, 0.0
+    layout.accept(report, factor)
 
 
 @kernel("exact", signatures.UPDATE)
-def _draws(options, state, t, points, em, gradient, gap, hessian, iterate, report):
+def _draws(own, points, answers, iterate, report):
     for j in range(iterate.size):
-        points[0, j] = em[0, j] * (1.0 + 1e-6 * np.random.random())  # noqa: NPY002
+        points[0, j] = answers.em[0, j] * (1.0 + 1e-6 * np.random.random())  # noqa: NPY002
     iterate[:] = points[0]
-    report[0], report[1], report[2] = 1.0, 1.0, 0.0
+    layout.accept(report, 1.0)
 
 
 @kernel("exact", signatures.UPDATE)
-def _never_accepts(options, state, t, points, em, gradient, gap, hessian, iterate, report):
-    report[0], report[1], report[2] = 1.0, 0.0, 0.0
+def _never_accepts(own, points, answers, iterate, report):
+    layout.stay(report, 1.0)
 
 
 @dataclass(frozen=True)

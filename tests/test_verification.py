@@ -229,7 +229,9 @@ class TestPapers:
         with pytest.raises(ValueError, match="for the level use level='quick'"):
             elubench.verify("quick", tmp_path / "out")
         (tmp_path / "without_paper.py").write_text("x = 1")
-        with pytest.raises(ValueError, match="PAPER in .*without_paper.py must be a Paper, got None"):
+        with pytest.raises(
+            ValueError, match=r"PAPER in .*without_paper.py must be a Paper, got None"
+        ):
             named(tmp_path / "without_paper.py")
         (tmp_path / "statistics.py").write_text(MINE)
         with pytest.raises(ValueError, match=r"name of another module|no 'PAPER'"):

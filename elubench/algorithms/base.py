@@ -1,23 +1,25 @@
 """What an algorithm is: options, and one compiled update that knows neither model nor data.
 
-A run asks the data about k points and hands the answers to the update, which names the next k points:
+A run asks the data about k points and passes the answers to the update, which names the next k points:
 
-    update(options, state, t, points, em, gradient, gap, hessian, iterate, report)
+    update(own, points, answers, iterate, report)
 
-    options   (o,)      the algorithm's numbers; read only
-    state     (s,)      scratch that survives between calls; zeros before the first
-    t         int       iterations so far
-    points    (k, p)    the points that were evaluated; overwritten by the next ones
-    em        (k, p)    the EM step from each point
-    gradient  (k, p)    of the restricted loss
-    gap       (k,)      loss less that of one Gaussian; set where ``want`` asks for log cosh
-    hessian   (k, p, p) set where ``want`` asks for the curvature
-    iterate   (p,)      the last accepted iterate; overwritten when a new one is accepted
-    report    (3,)      out: step size, 1 if ``iterate`` is new, 1 if the algorithm is done
+    own.options       (o,)       the algorithm's numbers; read only
+    own.state         (s,)       kept between calls; zeros before the first
+    own.t             int        iterations so far
+    points            (k, p)     the points that were evaluated; overwritten by the next ones
+    answers.em        (k, p)     the EM step from each point
+    answers.gradient  (k, p)     of the restricted loss
+    answers.gap       (k,)       loss less that of one Gaussian, if ``want`` has LOG_COSH
+    answers.hessian   (k, p, p)  of the restricted loss, if ``want`` has CURVATURE
+    iterate           (p,)       the last accepted iterate; overwritten when a new one is accepted
+    report            (3,)       filled in by a function of :mod:`elubench.kernels.layout`:
+                                 ``accept(report, step)`` if ``iterate`` is new, else
+                                 ``stay(report, step)``; then ``finish(report)`` if the algorithm is done
 
-A point outside the region of positive scale gives NaN everywhere. An update that accepts its
-proposals unseen (EM, ELU) writes them to ``points`` and ``iterate`` alike; one that tries first moves
-``iterate`` only when a trial was good. To add an algorithm, subclass :class:`Algorithm`.
+At a point outside the region of positive scale all answers are NaN. An update that accepts its
+proposals unseen (EM, ELU) writes them to both ``points`` and ``iterate``; one that tries first moves
+``iterate`` only after a good trial. To add an algorithm, subclass :class:`Algorithm`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from elubench.models.flatness import Flatness
 
 
 class Look(NamedTuple):
-    """How an algorithm is drawn, everywhere; ``place`` is its place in a legend."""
+    """How an algorithm is drawn in all figures; ``place`` is its place in a legend."""
 
     colour: str
     marker: str
@@ -47,8 +49,8 @@ class Look(NamedTuple):
 class Goal(NamedTuple):
     """What the length of a run depends on, roughly.
 
-    ``flatness`` is the model's, ``target`` and ``start`` are distances from the truth, ``to_the_end``
-    says that a run does not stop at the target.
+    ``flatness`` is the model's, ``target`` and ``start`` are distances from the truth; a run
+    ``to_the_end`` does not stop at the target.
     """
 
     flatness: Flatness
@@ -66,7 +68,7 @@ class Algorithm:
     update: ClassVar[Any]
     #: Points that one pass evaluates.
     points: ClassVar[int] = 1
-    #: What a pass must bring beyond T0 and T1: reduction.LOG_COSH, reduction.CURVATURE.
+    #: What a pass must bring beyond T0 and T1: layout.LOG_COSH, layout.CURVATURE, or their sum.
     want: ClassVar[int] = 0
     #: Features that the model must have.
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -76,7 +78,7 @@ class Algorithm:
     look: ClassVar[Look] = Look("#444444", "d", (0.0, (2.0, 2.0)))
     #: Passes to the radius where they hardly depend on n; for estimates of time.
     typical_passes: ClassVar[float] = 60.0
-    #: Passes per iteration of one that does not stop by itself; 0 for one that does.
+    #: Passes per iteration of an algorithm that does not stop by itself; 0 if it does.
     endless: ClassVar[float] = 0.0
 
     @property
@@ -90,7 +92,7 @@ class Algorithm:
         return False
 
     def resolve(self, model: Model) -> Algorithm:
-        """The same algorithm with every option set, or a ValueError where it does not fit the model."""
+        """The same algorithm with every option set; ValueError if it does not fit the model."""
         missing = [f"a {feature}" for feature in sorted(self.needs - model.features)]
         if self.natural and model.natural is None:
             missing.append("natural coordinates")
@@ -115,9 +117,9 @@ class Algorithm:
         return min(self.typical_passes, 4.0 * goal.max_iter)
 
     def growth_law(self, flatness: Flatness) -> tuple[str, float]:
-        """How iterations to the radius grow with n in theory: a law and its constant b.
+        """How the number of iterations to the radius grows with n in theory: a law and its constant b.
 
-        "power" is n^b, "logarithm" is b ln n; "" and NaN where nothing is known.
+        "power" is n^b, "logarithm" is b ln n; "" and NaN if unknown.
         """
         return "", math.nan
 
@@ -132,12 +134,12 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class ForeignAlgorithm(Algorithm):
-    """An algorithm whose loop is elsewhere, in SciPy for example."""
+    """An algorithm with a loop of its own, for example SciPy's."""
 
     points = 1
 
     def options(self, weight: float = 1.0) -> Floats:
-        return np.empty(0)  # no compiled update reads them
+        return np.empty(0)  # there is no compiled update to read them
 
     def minimise(
         self,
@@ -145,9 +147,9 @@ class ForeignAlgorithm(Algorithm):
         accept: Callable[[Floats], bool],
         start: Floats,
     ) -> None:
-        """Minimise from ``start``.
+        """Minimise from ``start``; return on convergence.
 
-        ``evaluate`` makes one pass; ``accept`` is told of every accepted iterate and returns False
-        when the run is over. To return is to have converged.
+        ``evaluate`` makes one pass; ``accept`` takes every accepted iterate and returns False when the
+        run is over.
         """
         raise NotImplementedError

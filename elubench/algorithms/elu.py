@@ -1,7 +1,7 @@
 """ELU: gradient descent on the restricted loss with the step eta / beta^t, t = 0, 1, ...
 
-Algorithms 1, 2 and 3 of the paper, which differ in the model only. (Their loops are printed from
-t = 1 on, the text has the same step from t = 0 on; the latter is used here: a shift by one iteration.)
+Algorithms 1, 2 and 3 of the paper, which differ only in the model. (The printed loops start at t = 1,
+the text at t = 0, with the same step; the latter is used here. It is a shift by one iteration.)
 """
 
 from __future__ import annotations
@@ -11,29 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from elubench import checks
-from elubench.algorithms import em
 from elubench.algorithms.base import Algorithm, Goal, Look
+from elubench.algorithms.gradient_descent import next_step, update
 from elubench.kernels import kernel, signatures
+from elubench.kernels.layout import accept
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 from elubench.models.flatness import Flatness
-
-
-@kernel("exact")
-def next_step(options: Any, state: Any, t: int) -> float:
-    """eta / beta^t, by one division an iteration."""
-    if t == 0:
-        state[0] = options[0]
-    step = state[0]
-    state[0] = step / options[1]
-    return step
-
-
-@kernel("exact")
-def descend(point: Any, gradient: Any, step: float) -> None:
-    """One gradient step, in place."""
-    for j in range(point.size):
-        point[j] -= step * gradient[j]
 
 
 @kernel("exact")
@@ -48,58 +32,28 @@ def descend_centred(point: Any, em: Any, gradient: Any, step: float) -> None:
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    step = next_step(options, state, t)
-    descend(points[0], gradient[0], step)
+def _update_centred(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    step = next_step(own.options, own.state, own.t)
+    descend_centred(points[0], answers.em[0], answers.gradient[0], step)
     copy(points[0], iterate)
-    report[0], report[1], report[2] = step, 1.0, 0.0
-
-
-@kernel("exact", signatures.UPDATE)
-def _update_centred(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    step = next_step(options, state, t)
-    descend_centred(points[0], em[0], gradient[0], step)
-    copy(points[0], iterate)
-    report[0], report[1], report[2] = step, 1.0, 0.0
+    accept(report, step)
 
 
 @dataclass(frozen=True)
 class ELU(Algorithm):
     """Exponential location update, as printed.
 
-    Not monotone: once the step has outgrown the curvature the loss rises, and the run diverges.
+    Not monotone: once the step exceeds what the curvature allows, the loss rises and the run diverges.
 
     Parameters
     ----------
     eta : first step size, > 0. By default the paper's: 0.01 (isotropic), 1 (other models).
-    beta : the step grows by 1 / beta an iteration; in (0, 1]. By default 0.8 (isotropic), 0.9.
+    beta : the step grows by 1 / beta per iteration; in (0, 1]. By default 0.8 (isotropic), 0.9.
     """
 
     eta: float | None = None
     beta: float | None = None
-    update = staticmethod(_update)
+    update = staticmethod(update)
     command = "elu"
     look = Look("#de8f05", "s", "-", 1.8, place=1)
 
@@ -137,10 +91,10 @@ class ELU(Algorithm):
 
 @dataclass(frozen=True)
 class CentredELU(ELU):
-    """ELU for general locations, repaired: the growing step moves the half difference only.
+    """ELU for general locations, repaired: only the half difference moves by the growing step.
 
-    The half sum of the locations is a strongly convex direction, along which a step that grows for
-    ever must blow up; here it takes EM's step. Not monotone, like ELU.
+    The loss is strongly convex along the half sum of the locations, where an ever-growing step must
+    diverge; here the half sum takes EM's step. Not monotone, like ELU.
     """
 
     update = staticmethod(_update_centred)
@@ -166,41 +120,3 @@ def iterations(flatness: Flatness, target: float, eta: float, beta: float) -> fl
     """The t with `norm(t) = target`, which does not depend on a start that is above this curve."""
     ratio = norm(flatness, 0.0, eta, beta) / target
     return max(0.0, flatness.alpha * math.log(ratio) / math.log(1.0 / beta))
-
-
-@dataclass(frozen=True)
-class GradientDescent(Algorithm):
-    """Gradient descent on the restricted loss with a constant step: ELU at beta = 1.
-
-    Not monotone where the step exceeds twice the inverse curvature.
-
-    Parameters
-    ----------
-    eta : step size, > 0. By default the first step of ELU for the model.
-    """
-
-    eta: float | None = None
-    update = staticmethod(_update)
-    command = "gradient-descent"
-    look = Look("#6b6b00", "X", (0.0, (4.0, 3.0)), place=10)
-    endless = 1.3  # with the run that finds the radius
-
-    def expected_passes(self, goal: Goal) -> float:
-        if goal.to_the_end:
-            return super().expected_passes(goal)
-        needed = em.iterations(goal.flatness, goal.target, goal.start) / (self.eta or 1.0)
-        return min(needed, float(goal.max_iter))
-
-    def __post_init__(self) -> None:
-        if self.eta is not None:
-            checks.real(self.eta, "eta", above=0.0)
-
-    def resolve(self, model: Model) -> GradientDescent:
-        super().resolve(model)
-        return replace(self, eta=model.elu_defaults[0] if self.eta is None else self.eta)
-
-    def options(self, weight: float = 1.0) -> Any:
-        return ELU(self.eta, 1.0).options()
-
-    def state_size(self, p: int) -> int:
-        return 1

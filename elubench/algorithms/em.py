@@ -1,4 +1,4 @@
-"""EM: the next iterate is the EM step (equations 4 and 5 of the paper, and their like in B and C)."""
+"""EM: the next iterate is the EM step (equations 4 and 5 of the paper; B and C for other models)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,16 @@ from typing import Any
 
 from elubench.algorithms.base import Algorithm, Goal, Look
 from elubench.kernels import kernel, signatures
+from elubench.kernels.layout import accept
 from elubench.kernels.vectors import copy
 from elubench.models.flatness import Flatness
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    copy(em[0], points[0])
-    copy(em[0], iterate)
-    report[0], report[1], report[2] = 1.0, 1.0, 0.0
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    copy(answers.em[0], points[0])
+    copy(answers.em[0], iterate)
+    accept(report, 1.0)
 
 
 @dataclass(frozen=True)

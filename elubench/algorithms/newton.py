@@ -1,255 +1,63 @@
-"""Newton-Anderson: Newton's method that finds out the order of the root as it goes.
-
-At data from one Gaussian the gradient vanishes like theta^7 (d = 1) or |theta|^2 theta (d >= 2), so the
-root of the gradient is of order 7 or 3, Newton's steps fall short by that factor, and its convergence
-is linear (6/7, 2/3). Extrapolating along the last two steps makes it superlinear without knowing the
-order; this is known for singular roots (S. Pollock and M. Dallas, Newton-Anderson at singular points,
-International Journal of Numerical Analysis and Modeling 20 (2023); M. Dallas, S. Pollock and
-L. G. Rebholz, Analysis of an adaptive safeguarded Newton-Anderson algorithm of depth one, 2023).
-
-Three things are different here.
-
-1. Natural coordinates (see elubench.models.base): no boundary, and no steep walls to fall from.
-2. The order is estimated in each eigendirection of the Hessian by itself, as -dx / dw with dx the last
-   step and dw the change of the Newton step along it. On the diagonal model a root can be of order 7
-   along an axis and of order 1 across it, and one factor for both serves neither.
-3. Where the gradient says that nothing is left to gain, the lowest eigendirection is tried once before
-   stopping: at a saddle (one Gaussian always is a stationary point) the gradient cannot see the way
-   down, nor can the Hessian where it vanishes.
-
-One read of the data brings loss, gradient and Hessian; every trial counts as a pass.
-"""
+"""Newton's method with a trust region, by SciPy."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from elubench import checks
-from elubench.algorithms.base import Algorithm, Look
+from elubench.algorithms.base import Evaluation, ForeignAlgorithm, Look
+from elubench.algorithms.scipy_loops import check_coordinates, minimise_by
 from elubench.checks import Floats
-from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import CURVATURE, LOG_COSH
-from elubench.kernels.vectors import norm
+from elubench.kernels.layout import CURVATURE, LOG_COSH
 
-_START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
-_PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
-
-_LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or
-_LONGEST_SHARE = 0.75  # of the iterate's norm if that is more: never just onto the centre
-_LEAST_ORDER, _MOST_ORDER = 0.5, 12.0
-_MOST_PROBES = 4.0
-_CAUTION = (
-    0.4  # at a root of order 7 or 3, what is left is 1.75 or 1.5 times what Newton's model says
-)
-
-
-@kernel("exact")
-def eigen(matrix: Any, vectors: Any) -> None:
-    """Eigenvalues to the diagonal of a symmetric matrix, eigenvectors to the columns of `vectors`.
-
-    Cyclic Jacobi rotations: the same bits everywhere, which a threaded library does not promise.
-    """
-    p = matrix.shape[0]
-    for i in range(p):
-        for j in range(p):
-            vectors[i, j] = 1.0 if i == j else 0.0
-    for _ in range(40):
-        off, on = 0.0, 0.0
-        for i in range(p):
-            on += matrix[i, i] * matrix[i, i]
-            for j in range(i):
-                off += matrix[i, j] * matrix[i, j]
-        if off <= 1e-32 * on or off == 0.0:
-            return
-        for i in range(p - 1):
-            for j in range(i + 1, p):
-                if abs(matrix[i, j]) < 1e-100:  # nothing, and tau squared would overflow
-                    continue
-                tau = (matrix[j, j] - matrix[i, i]) / (2.0 * matrix[i, j])
-                tangent = 1.0 / (abs(tau) + math.sqrt(1.0 + tau * tau))
-                if tau < 0.0:
-                    tangent = -tangent
-                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
-                sine = tangent * cosine
-                for k in range(p):
-                    one, two = matrix[k, i], matrix[k, j]
-                    matrix[k, i] = cosine * one - sine * two
-                    matrix[k, j] = sine * one + cosine * two
-                for k in range(p):
-                    one, two = matrix[i, k], matrix[j, k]
-                    matrix[i, k] = cosine * one - sine * two
-                    matrix[j, k] = sine * one + cosine * two
-                for k in range(p):
-                    one, two = vectors[k, i], vectors[k, j]
-                    vectors[k, i] = cosine * one - sine * two
-                    vectors[k, j] = sine * one + cosine * two
-
-
-@kernel("exact")
-def _retreat(options: Any, state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
-    """After a trial that was refused: the plain step, then shorter ones."""
-    if state[_PHASE] == _PROBE:
-        report[2] = 1.0
-        return
-    if state[_PHASE] == _EXTRAPOLATED:
-        state[_PHASE] = _PLAIN
-        state[_SHARE] = 1.0
-    else:
-        state[_SHARE] *= 0.25
-    if state[_SHARE] < 1e-7:  # no descent to be had at this precision
-        report[2] = 1.0
-        return
-    report[0] = state[_SHARE]
-    for j in range(iterate.size):
-        points[0, j] = iterate[j] + state[_SHARE] * newton[j]
-
-
-@kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    """options: the decrease of the mean loss that is not worth a pass, and where r^8 / 12 equals it."""
-    p = iterate.size
-    target = options[0]
-    newton = state[_VECTORS : _VECTORS + p]
-    last_newton = state[_VECTORS + p : _VECTORS + 2 * p]
-    last = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
-    phase = state[_PHASE]
-    report[0], report[1], report[2] = 1.0, 0.0, 0.0
-
-    ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
-    if phase != _START and not (gap[0] <= ceiling):
-        _retreat(options, state, points, iterate, newton, report)
-        return
-    state[_HISTORY] = 1.0 if phase in (_EXTRAPOLATED, _PLAIN) else 0.0
-    for j in range(p):
-        last[j] = iterate[j]
-        last_newton[j] = newton[j]
-        iterate[j] = points[0, j]
-    report[1] = 0.0 if phase == _START else 1.0
-    state[_GAP] = gap[0]
-
-    values, vectors = hessian[0], np.empty((p, p))
-    eigen(values, vectors)
-    largest, lowest = 0.0, 0
-    for i in range(p):
-        largest = max(largest, abs(values[i, i]))
-        if values[i, i] < values[lowest, lowest]:
-            lowest = i
-    floor = 1e-13 * max(1.0, largest)
-    predicted = 0.0
-    for j in range(p):
-        newton[j] = 0.0
-    for i in range(p):
-        slope = 0.0
-        for j in range(p):
-            slope += vectors[j, i] * gradient[0, j]
-        curvature = max(abs(values[i, i]), floor)
-        predicted += 0.5 * slope * slope / curvature
-        for j in range(p):
-            newton[j] -= slope / curvature * vectors[j, i]
-    length, longest = norm(newton), max(_LONGEST, _LONGEST_SHARE * norm(iterate))
-    if length > longest:
-        for j in range(p):
-            newton[j] *= longest / length
-        length = longest
-
-    if predicted < _CAUTION * target:
-        value = values[lowest, lowest]
-        along = 0.0
-        for j in range(p):
-            along += vectors[j, lowest] * iterate[j]
-        reach = 0.0
-        if value < 0.0 and 0.25 * value * value > target:
-            reach = math.sqrt(-value)  # the bottom of value r^2 / 2 + r^4 / 4, as at d >= 2
-        elif 0.5 * value * options[1] * options[1] < target:
-            # the Hessian does not hold this direction; along it the loss may fall like -r^4 to the
-            # bottom of r^8 / 12, as at d = 1
-            reach = max(options[1] - abs(along), 0.0)
-        if reach == 0.0 or state[_PROBES] >= _MOST_PROBES:
-            report[2] = 1.0
-            return
-        state[_PROBES] += 1.0
-        state[_PHASE] = _PROBE
-        reach = reach if along >= 0.0 else -reach
-        for j in range(p):
-            points[0, j] = iterate[j] + reach * vectors[j, lowest]
-        return
-
-    state[_PHASE] = _PLAIN
-    state[_SHARE] = 1.0
-    for j in range(p):
-        points[0, j] = iterate[j] + newton[j]
-    if state[_HISTORY] == 0.0:
-        return
-    square = 0.0
-    trial = np.zeros(p)
-    for i in range(p):
-        moved, changed, step = 0.0, 0.0, 0.0
-        for j in range(p):
-            moved += vectors[j, i] * (iterate[j] - last[j])
-            changed += vectors[j, i] * (newton[j] - last_newton[j])
-            step += vectors[j, i] * newton[j]
-        order = 1.0 if changed == 0.0 else -moved / changed
-        order = min(max(order, _LEAST_ORDER), _MOST_ORDER)
-        square += (order * step) ** 2
-        for j in range(p):
-            trial[j] += order * step * vectors[j, i]
-    if math.sqrt(square) <= 2.0 * max(norm(iterate), length):
-        state[_PHASE] = _EXTRAPOLATED
-        report[0] = math.sqrt(square) / length
-        for j in range(p):
-            points[0, j] = iterate[j] + trial[j]
+_MOST_TRIALS = 1000  # of a trust region that may shrink for ever where the loss is flat to rounding
 
 
 @dataclass(frozen=True)
-class NewtonAnderson(Algorithm):
-    """Safeguarded Newton with an extrapolation that adapts to the order of the root. Ours.
+class Newton(ForeignAlgorithm):
+    """Trust-region Newton with the exact subproblem (SciPy's trust-exact).
 
-    Monotone in the loss. It stops by itself when the predicted decrease of the mean loss is below
-    ``precision`` / n, which no statistician could notice: the log-likelihood would gain less than
-    ``precision`` in all.
-
-    The second-order sums cost O(n d^2). Up to d = 16 a pass with them takes about three times a plain
-    one, at d = 64 seven times; from there on use :class:`LBFGS`, as ``fit`` does.
+    A. R. Conn, N. I. M. Gould and P. L. Toint, Trust region methods, SIAM, 2000, chapter 7.
 
     Parameters
     ----------
-    precision : gain in log-likelihood that is not worth a pass, > 0.
+    trust : first radius of the trust region, > 0.
+    gtol : stop when the gradient is no longer than this, > 0.
+    coordinates : "natural" or "locations".
     """
 
-    precision: float = 0.01
-    update = staticmethod(_update)
-    command = "newton-anderson"
-    look = Look("#000000", "P", "-", 1.6, place=3)
-    typical_passes = 20.0
+    trust: float = 1.0
+    gtol: float = 1e-13
+    coordinates: str = "natural"
     want = LOG_COSH | CURVATURE
-    #: Coordinates up to which second-order passes pay.
-    up_to = 32
-
-    def __post_init__(self) -> None:
-        checks.real(self.precision, "precision", above=0.0)
+    command = "newton"
+    look = Look("#a0703c", "D", (0.0, (3.0, 1.0, 1.0, 1.0, 1.0, 1.0)), place=9)
+    typical_passes = 30.0
 
     @property
     def natural(self) -> bool:
-        return True
+        return self.coordinates == "natural"
 
-    def options(self, weight: float = 1.0) -> Floats:
-        target = self.precision / weight
-        return np.array([target, (12.0 * target) ** 0.125])
+    def __post_init__(self) -> None:
+        check_coordinates(self.coordinates)
+        checks.real(self.trust, "trust", above=0.0)
+        checks.real(self.gtol, "gtol", above=0.0)
 
-    def state_size(self, p: int) -> int:
-        return _VECTORS + 3 * p
+    def minimise(
+        self,
+        evaluate: Callable[[Floats], Evaluation],
+        accept: Callable[[Floats], bool],
+        start: Floats,
+    ) -> None:
+        minimise_by(
+            "trust-exact",
+            evaluate,
+            accept,
+            start,
+            curved=True,
+            initial_trust_radius=self.trust,
+            max_trust_radius=1000.0 * self.trust,
+            gtol=self.gtol,
+            maxiter=_MOST_TRIALS,
+        )

@@ -1,10 +1,11 @@
 """EM and ELU side by side in one read of the data: the paper's practical procedure.
 
-Which of the two to believe is read off EM's contraction rho_t = |step_t| / |step_(t-1)|. If EM
-converges geometrically, rho_t settles below 1 and t (1 - rho_t) grows without bound. If it crawls
-like t^(-1/6) (d = 1) or t^(-1/2) (d >= 2), its steps shrink like t^(-7/6) or t^(-3/2), so t (1 - rho_t)
-settles at 7/6 or 3/2. Hence EM is called geometric where t (1 - rho_t) exceeds ``evidence``, and for
-good once its steps are rounding alone: their ratio then says nothing, and a crawl never gets there.
+Which of the two to follow depends on EM's contraction rho_t = |step_t| / |step_(t-1)|. If EM converges
+geometrically, rho_t tends to a limit below 1 and t (1 - rho_t) grows without bound. If it converges
+sublinearly, like t^(-1/6) (d = 1) or t^(-1/2) (d >= 2), its steps shrink like t^(-7/6) or t^(-3/2), and
+t (1 - rho_t) tends to 7/6 or 3/2. Hence EM counts as geometric where t (1 - rho_t) exceeds ``evidence``,
+and for good once its steps are mere rounding: their ratio then means nothing, and sublinear EM never
+gets there.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import numpy as np
 
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Goal, Look
-from elubench.algorithms.elu import ELU, CentredELU, descend, descend_centred, next_step
+from elubench.algorithms.elu import ELU, CentredELU, descend_centred
 from elubench.algorithms.em import EM
+from elubench.algorithms.gradient_descent import descend, next_step
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
+from elubench.kernels.layout import accept, stay
 from elubench.kernels.vectors import copy
 from elubench.models.base import Model
 
@@ -31,24 +34,14 @@ _ROUNDING = 2.0**-48  # of the location: a step no longer than this is the sum's
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: eta, beta, evidence, 1 for a centred ELU. points: EM's, then ELU's.
 
-    An iterate counts once the data have answered for it, so an ELU iterate that left the region of
-    positive scale ends ELU's part of the run, not EM's. Iterate t of either is accepted by pass
+    An iterate is accepted once the data have answered about it, so an ELU iterate outside the region
+    of positive scale ends ELU's part of the run, not EM's. Iterate t of either is accepted by pass
     t + 1; the first pass is about the start.
     """
+    options, state, em, gradient = own.options, own.state, answers.em, answers.gradient
     asked = int(state[_ASKED])
     state[_ASKED] += 1.0
     if asked == 0:
@@ -70,15 +63,18 @@ def _update(
             state[_ALIVE] = 0.0
     if state[_GEOMETRIC] != 0.0 or state[_ALIVE] == 0.0:
         copy(points[0], iterate)
-        report[0] = 1.0
+        step = 1.0
     else:
         copy(points[1], iterate)
-        report[0] = state[_USED]
-    report[1], report[2] = (0.0 if asked == 0 else 1.0), 0.0
+        step = state[_USED]
+    if asked == 0:
+        stay(report, step)
+    else:
+        accept(report, step)
     copy(em[0], points[0])
     state[_USED] = next_step(options, state, asked)
     if state[_ALIVE] == 0.0:
-        copy(points[0], points[1])  # keeps the second direction harmless
+        copy(points[0], points[1])  # any valid point: the second direction is still evaluated
     elif options[3] != 0.0:
         descend_centred(points[1], em[1], gradient[1], state[_USED])
     else:
@@ -87,10 +83,10 @@ def _update(
 
 @dataclass(frozen=True)
 class Simultaneous(Algorithm):
-    """Run EM and ELU together and follow EM where it converges geometrically, ELU where it does not.
+    """EM and ELU run together; EM is followed where it converges geometrically, ELU elsewhere.
 
-    Use it with ``validation``: ELU diverges after its radius, and the held-out loss tells when. Not
-    monotone, since ELU is not, and since the iterate changes place where the regime does.
+    Use it with ``validation``: ELU diverges after it has reached its radius, and the held-out loss
+    shows when. Not monotone: ELU is not, and the iterate jumps when the regime changes.
 
     Parameters
     ----------
@@ -132,7 +128,7 @@ class Simultaneous(Algorithm):
         return self.second.expected_passes(goal)
 
     def describe(self, state: Floats) -> dict[str, Any]:
-        """What the run found out: EM's last contraction factor and which algorithm was followed."""
+        """What the run found: EM's last contraction factor and which algorithm was followed."""
         return {
             "contraction": float(state[_CONTRACTION]),
             "followed": "EM" if state[_GEOMETRIC] or not state[_ALIVE] else self.second.name,

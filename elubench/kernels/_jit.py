@@ -82,25 +82,35 @@ def kernel(
 if JIT:
 
     @intrinsic
-    def borrow(typingctx: Any, array: Any) -> Any:
-        """The same array, but not counted: it and its slices touch no reference count.
+    def borrow(typingctx: Any, value: Any) -> Any:
+        """The same array, or tuple of arrays, but not counted: its slices touch no reference count.
 
-        A count is an atomic operation, and on a small sample they were half the time of an
-        iteration. The caller keeps the array alive for as long as the borrowed one is used.
+        A count is an atomic operation, and on a small sample they took half the time of an
+        iteration. The caller keeps what it lends alive for as long as it is used.
         """
 
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            value = context.make_array(signature.args[0])(context, builder, args[0])
-            value.meminfo = cgutils.get_null_value(value.meminfo.type)
-            value.parent = cgutils.get_null_value(value.parent.type)
-            return value._getvalue()
+        def uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+            if isinstance(kind, numba.types.BaseTuple):
+                for place, member in enumerate(kind):
+                    own = builder.extract_value(value, place)
+                    own = uncounted(context, builder, member, own)
+                    value = builder.insert_value(value, own, place)
+            elif isinstance(kind, numba.types.Array):
+                array = context.make_array(kind)(context, builder, value)
+                array.meminfo = cgutils.get_null_value(array.meminfo.type)
+                array.parent = cgutils.get_null_value(array.parent.type)
+                value = array._getvalue()
+            return value
 
-        return array(array), codegen
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return uncounted(context, builder, signature.args[0], args[0])
+
+        return value(value), codegen
 
 else:
 
-    def borrow(array: Any) -> Any:
-        return array
+    def borrow(value: Any) -> Any:
+        return value
 
 
 def ready(dispatcher: Any) -> Any:

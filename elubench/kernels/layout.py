@@ -4,10 +4,13 @@ A row of sums for d coordinates is
 
     T0   T1[d]   LC   C0   C1[d]   C2 (d (d + 1) / 2: its lower triangle, row by row)
 
-cut after LC where the curvature is not asked for. The functions here work in kernels and in Python.
+cut after LC where the curvature is not asked for; a row of moments is W, m1[d], m2[d]. The functions
+here work in kernels and in Python.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from numba.extending import register_jitable
 
@@ -16,9 +19,11 @@ LOG_COSH, CURVATURE = 1, 2
 
 T0, T1 = 0, 1
 
-# What an update reports.
+# What an update reports: a step size, whether the iterate is new, whether the algorithm is done.
 STEP, MOVED, FINISHED = 0, 1, 2
 REPORT_SIZE = 3
+
+W, M1 = 0, 1
 
 
 @register_jitable
@@ -49,3 +54,33 @@ def c2_at(d: int) -> int:
 def width(d: int, want: int) -> int:
     """The length of a row of sums."""
     return c2_at(d) + d * (d + 1) // 2 if want & CURVATURE else c0_at(d)
+
+
+@register_jitable
+def m2_at(d: int) -> int:
+    """The first place of m2."""
+    return 1 + d
+
+
+@register_jitable
+def moments_width(d: int) -> int:
+    """The length of a row of moments."""
+    return 1 + 2 * d
+
+
+@register_jitable
+def accept(report: Any, step: float) -> None:
+    """Report that the update wrote a new iterate, by a step of this size."""
+    report[STEP], report[MOVED], report[FINISHED] = step, 1.0, 0.0
+
+
+@register_jitable
+def stay(report: Any, step: float) -> None:
+    """Report that the iterate is the same; the points are trials, by a step of this size."""
+    report[STEP], report[MOVED], report[FINISHED] = step, 0.0, 0.0
+
+
+@register_jitable
+def finish(report: Any) -> None:
+    """Report, after accept or stay, that the algorithm is done."""
+    report[FINISHED] = 1.0

@@ -11,18 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange, types
+from numba.extending import typeof_impl
 
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.reduction import CURVATURE, LOG_COSH
+from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
+from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS
+from elubench.kernels.vectors import copy
 
 # Statuses. RUNNING means that the loop was left to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
-
-# What an update reports.
-STEP, MOVED, FINISHED = 0, 1, 2
-REPORT_SIZE = 3
 
 # Places in the integer and float arrays that carry a run's progress.
 ITERATIONS, PASSES, VALIDATIONS, STATUS, RECORDS, SELECTED = 0, 1, 2, 3, 4, 5
@@ -33,6 +32,27 @@ LIMITS_SIZE = 3
 # Columns of the record of a run, beside the parameters.
 RECORD_T, RECORD_STEP, RECORD_PASSES, RECORD_VALIDATIONS, RECORD_VALIDATION = 0, 1, 2, 3, 4
 RECORD_SIZE = 5
+
+
+class Functions(NamedTuple):
+    """What a loop calls: a pass over either sample, a model's algebra, an algorithm's update."""
+
+    reduce: Any
+    reduce_held: Any
+    direction: Any
+    respond: Any
+    gap: Any
+    hessian: Any
+    error: Any
+    update: Any
+
+
+class Budget(NamedTuple):
+    """``want`` of every pass; how many more passes to make; the iteration at which the run ends."""
+
+    want: Any
+    passes: Any
+    until: Any
 
 
 class Data(NamedTuple):
@@ -53,7 +73,7 @@ class Work(NamedTuple):
     limits: Any  # (LIMITS_SIZE,): radius (NaN: none), tolerance (NaN: none), best validation gap
     options: Any  # the algorithm's
     state: Any  # the algorithm's
-    report: Any  # (REPORT_SIZE,)
+    report: Any  # (layout.REPORT_SIZE,)
     truth: Any  # (p,)
     iterate: Any  # (p,), the last accepted
     previous: Any  # (p,), the one before
@@ -72,6 +92,23 @@ class Work(NamedTuple):
     records: Any  # (records, RECORD_SIZE)
 
 
+_FUNCTIONS = types.NamedTuple(
+    tuple(
+        types.FunctionType(signature)
+        for signature in (
+            reduction.PASS,
+            reduction.PASS,
+            signatures.DIRECTION,
+            signatures.RESPOND,
+            signatures.GAP,
+            signatures.HESSIAN,
+            signatures.ERROR,
+            signatures.UPDATE,
+        )
+    ),
+    Functions,
+)
+_BUDGET = types.NamedUniTuple(types.int64, len(Budget._fields), Budget)
 _DATA = types.NamedTuple(
     (
         types.float64[:, :, ::1],
@@ -95,6 +132,12 @@ _WORK = types.NamedTuple(
 )
 
 
+@typeof_impl.register(Functions)
+def _type_of_functions(value: Functions, context: Any) -> Any:
+    """Kernels in a tuple are function pointers: Numba would take each to be a type of its own."""
+    return _FUNCTIONS
+
+
 @kernel("exact")
 def blocks(data: Any) -> int:
     """Number of blocks whose partial sums a pass writes."""
@@ -102,53 +145,32 @@ def blocks(data: Any) -> int:
     return (data.shape[0] + tiles - 1) // tiles
 
 
+# settle and record are inlined: a call would copy all of Work, which costs a fifth of an iteration
 @kernel(
     "exact",
-    types.int64(
-        types.boolean,
-        types.float64,
-        types.float64,
-        types.int64,
-        _ints,
-        _vector,
-        _vector,
-        _vector,
-        _vector,
-        _vector,
-    ),
+    types.int64(types.boolean, types.float64, types.float64, types.int64, _WORK),
+    inline=True,
 )
-def settle(
-    valid: bool,
-    error: float,
-    validation: float,
-    until: int,
-    counters: Any,
-    limits: Any,
-    report: Any,
-    iterate: Any,
-    previous: Any,
-    selected: Any,
-) -> int:
+def settle(valid: bool, error: float, validation: float, until: int, work: Any) -> int:
     """After an update: count, select, and decide whether the run goes on. Returns the status.
 
     ``valid`` says that the new iterate has a positive scale, ``error`` is its distance from the
     truth, ``validation`` its held-out gap (NaN where there is none).
     """
-    p = iterate.size
+    counters, limits, report = work.counters, work.limits, work.report
+    iterate, previous = work.iterate, work.previous
     if report[MOVED] != 0.0:
         if not valid:
-            for j in range(p):
-                iterate[j] = previous[j]
+            copy(previous, iterate)
             counters[STATUS] = DIVERGED
             return DIVERGED
         counters[ITERATIONS] += 1
         if validation < limits[BEST]:
             limits[BEST] = validation
             counters[SELECTED] = counters[ITERATIONS]
-            for j in range(p):
-                selected[j] = iterate[j]
+            copy(iterate, work.selected)
         square = 0.0
-        for j in range(p):
+        for j in range(iterate.size):
             square += (iterate[j] - previous[j]) ** 2
             previous[j] = iterate[j]
         if error <= limits[RADIUS]:
@@ -163,122 +185,70 @@ def settle(
     return counters[STATUS]
 
 
-@kernel("exact", types.void(types.float64, _ints, _vector, _vector, _matrix, _matrix))
-def record(
-    validation: float, counters: Any, report: Any, iterate: Any, recorded: Any, records: Any
-) -> None:
+@kernel("exact", types.void(types.float64, _WORK), inline=True)
+def record(validation: float, work: Any) -> None:
     """Keep the iterate and where the run stands."""
+    counters, records = work.counters, work.records
     place = counters[RECORDS]
-    for j in range(iterate.size):
-        recorded[place, j] = iterate[j]
+    copy(work.iterate, work.recorded[place])
     records[place, RECORD_T] = counters[ITERATIONS]
-    records[place, RECORD_STEP] = report[STEP]
+    records[place, RECORD_STEP] = work.report[STEP]
     records[place, RECORD_PASSES] = counters[PASSES]
     records[place, RECORD_VALIDATIONS] = counters[VALIDATIONS]
     records[place, RECORD_VALIDATION] = validation
     counters[RECORDS] = place + 1
 
 
-_LOOP_ARGUMENTS = (
-    types.FunctionType(reduction.PASS),
-    types.FunctionType(reduction.PASS),
-    types.FunctionType(signatures.DIRECTION),
-    types.FunctionType(signatures.RESPOND),
-    types.FunctionType(signatures.GAP),
-    types.FunctionType(signatures.HESSIAN),
-    types.FunctionType(signatures.ERROR),
-    types.FunctionType(signatures.UPDATE),
-    _DATA,
-    _DATA,
-    types.int64,
-    types.int64,
-    types.int64,
-    _WORK,
-)
-
-
-@kernel("exact", types.void(*_LOOP_ARGUMENTS))
-def loop(
-    reduce: Any,
-    reduce_held: Any,
-    direction: Any,
-    respond: Any,
-    gap: Any,
-    hessian: Any,
-    error: Any,
-    update: Any,
-    train: Any,
-    held: Any,
-    want: int,
-    passes: int,
-    until: int,
-    work: Any,
-) -> None:
-    """Iterate until a status is set, iteration ``until``, or ``passes`` more passes are made.
-
-    ``reduce`` and ``reduce_held`` make the pass over either sample, with threads or without.
-    """
-    counters, limits, report = borrow(work.counters), borrow(work.limits), borrow(work.report)
-    options, state, truth = borrow(work.options), borrow(work.state), borrow(work.truth)
-    iterate, previous = borrow(work.iterate), borrow(work.previous)
-    selected, schedule = borrow(work.selected), borrow(work.schedule)
-    points, em, gradient = borrow(work.points), borrow(work.em), borrow(work.gradient)
-    gaps, hessians = borrow(work.gap), borrow(work.hessian)
-    u, b, sums = borrow(work.u), borrow(work.b), borrow(work.sums)
-    recorded, records = borrow(work.recorded), borrow(work.records)
-    data, weights, rows, total = borrow(train.data), borrow(train.weights), train.rows, train.total
-    m1, m2 = borrow(train.m1), borrow(train.m2)
-    held_data, held_weights = borrow(held.data), borrow(held.weights)
-    held_sums, e1, e2 = borrow(work.validation_sums), borrow(held.m1), borrow(held.m2)
+@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK))
+def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
+    """Iterate until a status is set or the budget is spent."""
+    train, held, work = borrow(train), borrow(held), borrow(work)
+    reduce, reduce_held, direction, respond, gap, hessian, error, update = functions
+    want, counters, report = budget.want, work.counters, work.report
+    points, iterate, m1, m2 = work.points, work.iterate, train.m1, train.m2
+    u, b, sums, held_sums = work.u, work.b, work.sums, work.validation_sums
+    answers = Answers(work.em, work.gradient, work.gap, work.hessian)
     k, d = u.shape
-    own_partial = np.empty((blocks(data), k, sums.shape[1]))
-    own_scratch = reduction.buffers(max(data.shape[2], held.data.shape[2]))
+    own_partial = np.empty((blocks(train.data), k, sums.shape[1]))
+    own_scratch = reduction.buffers(max(train.data.shape[2], held.data.shape[2]))
     own_held = np.empty((blocks(held.data), 1, held_sums.shape[1]))
     own_u, own_b = np.empty((1, d)), np.empty(1)
     partial, scratch, held_partial = borrow(own_partial), borrow(own_scratch), borrow(own_held)
     held_u, held_b = borrow(own_u), borrow(own_b)
-    last = counters[PASSES] + passes
+    last = counters[PASSES] + budget.passes
     status = counters[STATUS]
     while status == RUNNING and counters[PASSES] < last:
         for i in range(k):
             b[i] = direction(points[i], m1, m2, u[i])
-        reduce(data, weights, rows, total, u, b, want, scratch, partial, sums)
+        reduce(
+            train.data, train.weights, train.rows, train.total, u, b, want, scratch, partial, sums
+        )
         counters[PASSES] += 1
         for i in range(k):
-            respond(points[i], m1, m2, sums[i], em[i], gradient[i])
+            respond(points[i], m1, m2, sums[i], answers.em[i], answers.gradient[i])
             if want & LOG_COSH:
-                gaps[i] = gap(points[i], m1, m2, m1, m2, sums[i, 1 + d])
+                answers.gap[i] = gap(points[i], m1, m2, m1, m2, sums[i, log_cosh_at(d)])
             if want & CURVATURE:
-                hessian(points[i], m1, m2, sums[i], hessians[i])
-        t = counters[ITERATIONS]
-        update(options, state, t, points, em, gradient, gaps, hessians, iterate, report)
+                hessian(points[i], m1, m2, sums[i], answers.hessian[i])
+        own = Own(work.options, work.state, counters[ITERATIONS])
+        update(own, points, answers, iterate, report)
         valid, distance, validation = True, np.inf, np.nan
         if report[MOVED] != 0.0:
             held_b[0] = direction(iterate, m1, m2, held_u[0])
             valid = not np.isnan(held_b[0])
-            distance = error(iterate, m1, m2, truth)
+            distance = error(iterate, m1, m2, work.truth)
             if held.data.shape[0] > 0 and valid:
                 reduce_held(
-                    held_data, held_weights, held.rows, held.total,
+                    held.data, held.weights, held.rows, held.total,
                     held_u, held_b, LOG_COSH, scratch, held_partial, held_sums,
                 )  # fmt: skip
                 counters[VALIDATIONS] += 1
-                validation = gap(iterate, m1, m2, e1, e2, held_sums[0, 1 + d])
-        status = settle(
-            valid,
-            distance,
-            validation,
-            until,
-            counters,
-            limits,
-            report,
-            iterate,
-            previous,
-            selected,
-        )
+                log_cosh = held_sums[0, log_cosh_at(d)]
+                validation = gap(iterate, m1, m2, held.m1, held.m2, log_cosh)
+        status = settle(valid, distance, validation, budget.until, work)
         place = counters[RECORDS]
-        if place < schedule.size and counters[ITERATIONS] == schedule[place]:
-            record(validation, counters, report, iterate, recorded, records)
+        if place < work.schedule.size and counters[ITERATIONS] == work.schedule[place]:
+            record(validation, work)
     # what was borrowed must live to this line
     own_partial[0, 0, 0] = 0.0
     own_scratch[0, 0] = 0.0
@@ -288,21 +258,7 @@ def loop(
 
 
 @kernel("exact")
-def _one_of_many(
-    reduce: Any,
-    direction: Any,
-    respond: Any,
-    gap: Any,
-    hessian: Any,
-    error: Any,
-    update: Any,
-    train: Any,
-    held: Any,
-    want: int,
-    until: int,
-    works: Any,
-    r: int,
-) -> None:
+def _one_of_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, r: int) -> None:
     """Replicate r, in the calling thread, to its end."""
     one = Data(
         train.data[r], train.weights[r], train.rows[r], train.total[r], train.m1[r], train.m2[r]
@@ -331,10 +287,7 @@ def _one_of_many(
         works.recorded[r],
         works.records[r],
     )
-    loop(
-        reduce, reduce, direction, respond, gap, hessian, error, update, one, two, want,
-        np.int64(2**62), until, work,
-    )  # fmt: skip
+    loop(functions, one, two, budget, work)
 
 
 def _stacked(signature: Any) -> Any:
@@ -349,44 +302,9 @@ def _stacked(signature: Any) -> Any:
 
 
 @kernel(
-    "parallel",
-    types.void(
-        *_LOOP_ARGUMENTS[1:8],
-        _stacked(_DATA),
-        _stacked(_DATA),
-        types.int64,
-        types.int64,
-        _stacked(_WORK),
-    ),
+    "parallel", types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK))
 )
-def loop_many(
-    reduce: Any,
-    direction: Any,
-    respond: Any,
-    gap: Any,
-    hessian: Any,
-    error: Any,
-    update: Any,
-    train: Any,
-    held: Any,
-    want: int,
-    until: int,
-    works: Any,
-) -> None:
+def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any) -> None:
     """Replicates side by side, each in one thread; every array has a leading axis for them."""
     for r in prange(works.counters.shape[0]):
-        _one_of_many(
-            reduce,
-            direction,
-            respond,
-            gap,
-            hessian,
-            error,
-            update,
-            train,
-            held,
-            want,
-            until,
-            works,
-            r,
-        )
+        _one_of_many(functions, train, held, budget, works, r)

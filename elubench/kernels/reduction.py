@@ -12,8 +12,7 @@ A block of a few tiles is summed by one thread; its partial sums go to a row of 
 added in a fixed pairwise order. So the result is a function of the data alone: neither the number of
 threads nor the choice between the parallel and the serial kernel changes one bit of it.
 
-A row of results is (T0, T1[d], LC, C0, C1[d], C2 by rows of its lower triangle), cut after LC where
-the curvature is not asked for.
+Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 """
 
 from __future__ import annotations
@@ -28,9 +27,21 @@ from numba import prange, types
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.elementwise import FETCH, expm1_into, log_cosh_into, tanh_at, tanh_in_place
 from elubench.kernels.lanes import LANES, LINE, added, load, store, zeros
+from elubench.kernels.layout import (
+    CURVATURE,
+    LOG_COSH,
+    M1,
+    T0,
+    T1,
+    W,
+    c0_at,
+    c2_at,
+    log_cosh_at,
+    m2_at,
+    width,
+)
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 
-LOG_COSH, CURVATURE = 1, 2
 _BUFFERS = 3  # of a tile's length, that a pass works in
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would share places in the cache
 
@@ -41,11 +52,6 @@ PARALLEL_FROM = 32768
 # Some of Numba's threading layers abort the process when two threads enter a parallel region at
 # once. Whoever finds the door shut computes alone: same bits, no waiting, no abort.
 parallel_region = threading.Lock()
-
-
-def width(d: int, want: int) -> int:
-    """Length of a row of results."""
-    return 2 + d + (1 + d + d * (d + 1) // 2 if want & CURVATURE else 0)
 
 
 def worth_threads(tiles: Tiles) -> bool:
@@ -219,8 +225,8 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: A
             t = tanh_at(y, e, i, data, at)
             plain = plain + t
             s0 = s0 + t * load(x, i)
-        out[0] += added(plain)
-        out[1] += added(s0)
+        out[T0] += added(plain)
+        out[T1] += added(s0)
         return
     at0, at1, at2, at3 = _four(0, d, rows)
     for i in range(0, m, LANES):
@@ -230,8 +236,8 @@ def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: A
         s1 = s1 + t * load(x, at1 + i)
         s2 = s2 + t * load(x, at2 + i)
         s3 = s3 + t * load(x, at3 + i)
-    out[0] += added(plain)
-    _add_four(s0, s1, s2, s3, 0, d, out, 1)
+    out[T0] += added(plain)
+    _add_four(s0, s1, s2, s3, 0, d, out, T1)
 
 
 @kernel("exact", counted=False)
@@ -262,7 +268,7 @@ def _reduce_block(
             if want & LOG_COSH:
                 log_cosh_into(y, spare, product, m)
                 _weigh(product, weights, tile, valid, m)
-                out[1 + d] += _sum(product, m)
+                out[log_cosh_at(d)] += _sum(product, m)
             rest = following + FETCH * m
             if d <= 4 and valid == m and weights.shape[0] == 0 and not want & CURVATURE:
                 _add_tanh_moments(y, spare, x, m, data, rest, out)
@@ -271,29 +277,29 @@ def _reduce_block(
             if want & CURVATURE:
                 _curvature(y, spare, m)
                 _weigh(spare, weights, tile, valid, m)
-                _add_moments(spare, x, m, out, 2 + d)
-                at = 3 + 2 * d
+                _add_moments(spare, x, m, out, c0_at(d))
+                at = c2_at(d)
                 for j in range(d):
                     _scaled(spare, x, j, product, m)
                     _add_products(product, x, j + 1, m, out, at)
                     at += j + 1
             _weigh(y, weights, tile, valid, m)
-            _add_moments(y, x, m, out, 0)
+            _add_moments(y, x, m, out, T0)
 
 
 @kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
 def combine(partial: Any, total: float, out: Any) -> None:
     """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""
-    count, k, width = partial.shape
+    count, k, numbers = partial.shape
     step = 1
     while step < count:
         for block in range(0, count - step, 2 * step):
             for i in range(k):
-                for j in range(width):
+                for j in range(numbers):
                     partial[block, i, j] += partial[block + step, i, j]
         step *= 2
     for i in range(k):
-        for j in range(width):
+        for j in range(numbers):
             out[i, j] = partial[0, i, j] / total
 
 
@@ -366,12 +372,12 @@ def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> No
         valid = min(rows, n - tile * rows)
         ones[:] = 1.0
         _weigh(ones, weights, tile, valid, rows)
-        sums[0] += _sum(ones, rows)
+        sums[W] += _sum(ones, rows)
         for j in range(d):
             _scaled(ones, data[tile], j, product, rows)
-            sums[1 + j] += _sum(product, rows)
+            sums[M1 + j] += _sum(product, rows)
             _scaled(product, data[tile], j, product, rows)
-            sums[1 + d + j] += _sum(product, rows)
+            sums[m2_at(d) + j] += _sum(product, rows)
 
 
 @kernel(
@@ -381,6 +387,6 @@ def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> No
     ),
 )
 def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
-    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, 1 + 2 d)."""
+    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, moments_width(d))."""
     for block in range(partial.shape[0]):
         _moments_block(data, weights, n, block, partial[block, 0])

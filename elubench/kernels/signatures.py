@@ -7,11 +7,34 @@ k the number of points that one pass serves.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from numba import types
 
 _number = types.float64
 _vector = types.float64[::1]
 _matrix = types.float64[:, ::1]
+
+
+class Own(NamedTuple):
+    """What belongs to an algorithm: its options, its state between calls, the iterations so far."""
+
+    options: Any
+    state: Any
+    t: Any
+
+
+class Answers(NamedTuple):
+    """What one read of the data says about k points: each array has a leading axis for them.
+
+    ``em`` and ``gradient`` are (k, p), ``gap`` is (k,), ``hessian`` (k, p, p), or (k, 0, 0).
+    """
+
+    em: Any
+    gradient: Any
+    gap: Any
+    hessian: Any
+
 
 #: scale(params, m1, m2, out): the scale on the curve, written to out (1 or d numbers).
 SCALE = types.void(_vector, _vector, _vector, _vector)
@@ -35,17 +58,9 @@ ERROR = _number(_vector, _vector, _vector, _vector)
 #: change(params, m1, m2, out): from locations to natural coordinates, or back.
 CHANGE = types.void(_vector, _vector, _vector, _vector)
 
-#: update(options, state, t, points, em, gradient, gap, hessian, iterate, report): one answer of the
-#: data about the k points becomes the next k points, in place; see elubench.algorithms.base.
-UPDATE = types.void(
-    _vector,
-    _vector,
-    types.int64,
-    _matrix,
-    _matrix,
-    _matrix,
-    _vector,
-    types.float64[:, :, ::1],
-    _vector,
-    _vector,
-)
+OWN = types.NamedTuple((_vector, _vector, types.int64), Own)
+ANSWERS = types.NamedTuple((_matrix, _matrix, _vector, types.float64[:, :, ::1]), Answers)
+
+#: update(own, points, answers, iterate, report): what the data answered about the k points becomes the
+#: next k points, in place; see elubench.algorithms.base.
+UPDATE = types.void(OWN, _matrix, ANSWERS, _vector, _vector)

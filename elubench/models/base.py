@@ -30,6 +30,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels._jit import ready
+from elubench.kernels.signatures import Answers
 from elubench.models.flatness import Flatness, location_scale
 from elubench.samples.base import Moments, Sample
 
@@ -51,18 +52,6 @@ class Natural(NamedTuple):
     algebra: Algebra
     from_locations: Any
     to_locations: Any
-
-
-class Answers(NamedTuple):
-    """What one read of the data says about k points, along the first axis of each array.
-
-    ``em`` and ``gradient`` are (k, p), ``gap`` is (k,), ``hessian`` (k, p, p), or (k, 0, 0).
-    """
-
-    em: Floats
-    gradient: Floats
-    gap: Floats
-    hessian: Floats
 
 
 class Model(ABC):

@@ -1,70 +1,30 @@
-"""A run: one algorithm on one sample from one start, until it stops, with its trace.
+"""Running an algorithm on one sample, or on many.
 
-Two drivers give the same iterates: a compiled loop for samples in memory, and a Python loop for any
-other :class:`~elubench.samples.Sample`. A run stops for one of these reasons and no other:
+A run stops for one of these reasons and no other:
 
 ``reached``      an accepted iterate is within ``radius`` of the truth
 ``converged``    a step is no longer than ``tol``, or the algorithm's own criterion holds
 ``max_iter``     the budget of iterations is spent
 ``diverged``     the next iterate has a scale that is not positive, or a number that is not finite
-``interrupted``  Ctrl-C; what there is is returned
-
-Iterates are recorded in passing; losses and errors are worked out from the record afterwards, so the
-clock has only the iteration in it (and the validation, which is part of it).
+``interrupted``  Ctrl-C; the run so far is returned
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from elubench.algorithms.base import Algorithm
-from elubench.checks import Floats
-from elubench.kernels import loops
 from elubench.models import Model
-from elubench.runs.drivers import Clock, Task, drive_together, driver_for, make_ready, stack_key
+from elubench.runs.drivers import drive, driver_for, make_ready
+from elubench.runs.setup import Stop, Truth, set_up, split
+from elubench.runs.together import drive_together, stack_key
+from elubench.runs.trace import Run, result
 from elubench.samples import Sample
-
-STATUSES = {
-    loops.REACHED: "reached",
-    loops.CONVERGED: "converged",
-    loops.MAX_ITER: "max_iter",
-    loops.DIVERGED: "diverged",
-}
-_BATCH = 8  # points evaluated in one read when the trace is filled in
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a run did.
-
-    ``params`` and ``scale`` (sigma squared) are those of the selected iterate: the one with the
-    smallest held-out loss if there was validation, else the last. ``passes`` counts reads of the data
-    handed to the run; with validation an iteration reads the training part once for the step and the
-    held-out part once for the loss. ``seconds`` is the iteration alone; ``compile_seconds`` is what
-    the first use of a kernel cost.
-    """
-
-    status: str
-    n_iter: int
-    passes: float
-    seconds: float
-    params: Floats
-    scale: Floats
-    selected: int
-    last: Floats
-    trace: pd.DataFrame = field(repr=False)
-    model: Model
-    algorithm: Algorithm
-    compile_seconds: float = 0.0
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 def run(
@@ -99,21 +59,19 @@ def run(
     truth : parameters that errors are measured from; with ``radius`` the default is location 0.
     true_scale : scale that scale errors are measured from.
     seed : of the random split.
-    metrics : whether to work out losses and errors of the recorded iterates.
+    metrics : whether to compute the losses of the recorded iterates.
     driver : "auto", "compiled" or "python".
     """
-    task = Task.prepared(
-        sample, model, algorithm, start, max_iter, radius, tol, validation, truth, true_scale,
-        seed, metrics,
-    )  # fmt: skip
+    stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
+    setup = set_up(split(sample, validation, seed), model, algorithm, start, stop, goal)
     if driver not in ("auto", "compiled", "python"):
         raise ValueError(f"driver must be 'auto', 'compiled' or 'python', got {driver!r}")
     compiling = time.perf_counter()
-    drive = driver_for(task, driver)
-    make_ready(task, drive)
-    compiled = time.perf_counter() - compiling
-    clock, interrupted = drive(task)
-    return _result(task, clock, interrupted, compiled)
+    chosen = driver_for(setup, driver)
+    make_ready(setup, chosen)
+    compiling = time.perf_counter() - compiling
+    clock, interrupted = drive(setup, chosen)
+    return result(setup, clock, metrics, interrupted, compiling)
 
 
 def run_many(
@@ -133,9 +91,9 @@ def run_many(
 ) -> list[Run]:
     """Run the same algorithm on many samples, with the same results as one by one.
 
-    Small samples in memory are shared out to threads, a replicate each; large ones run one after the
-    other with the threads inside the pass. ``seconds`` of replicates that ran side by side is their
-    share of the time for all. ``starts`` is None, one start for all, or one for each sample.
+    Small samples in memory run side by side, each in one thread; large ones run one after the other
+    with the threads inside the pass. ``seconds`` of runs side by side is their share of the total
+    time. ``starts`` is None, one start for all samples, or one for each.
     """
     given = list(samples)
     each: list[Any]
@@ -147,87 +105,24 @@ def run_many(
             raise ValueError(
                 f"starts must be one, or one for each of {len(given)} samples, got {len(each)}"
             )
-    tasks = [
-        Task.prepared(
-            one, model, algorithm, begin, max_iter, radius, tol, validation, truth, true_scale,
-            seed, metrics,
-        )
-        for one, begin in zip(given, each, strict=True)
-    ]  # fmt: skip
-    results: list[Run | None] = [None] * len(tasks)
+    stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
+    setups = [
+        set_up(split(one, validation, seed), model, algorithm, start, stop, goal)
+        for one, start in zip(given, each, strict=True)
+    ]
+    results: list[Run | None] = [None] * len(setups)
     groups: dict[Any, list[int]] = {}
-    for place, task in enumerate(tasks):
-        key = stack_key(task)
+    for place, setup in enumerate(setups):
+        key = stack_key(setup)
         if key is None:
-            drive = driver_for(task, "auto")
-            make_ready(task, drive)
-            results[place] = _result(task, *drive(task))
+            chosen = driver_for(setup, "auto")
+            make_ready(setup, chosen)
+            clock, interrupted = drive(setup, chosen)
+            results[place] = result(setup, clock, metrics, interrupted)
         else:
             groups.setdefault(key, []).append(place)
     for places in groups.values():
-        clocks = drive_together([tasks[place] for place in places])
+        clocks = drive_together([setups[place] for place in places])
         for place, clock in zip(places, clocks, strict=True):
-            results[place] = _result(tasks[place], clock)
-    return [result for result in results if result is not None]
-
-
-def _result(task: Task, clock: Clock, interrupted: bool = False, compiled: float = 0.0) -> Run:
-    work, counters = task.work, task.work.counters
-    n_iter = int(counters[loops.ITERATIONS])
-    if work.records[counters[loops.RECORDS] - 1, loops.RECORD_T] != n_iter:
-        validation = math.nan
-        if task.held is not None:
-            last = task.locations(work.iterate)
-            validation = task.model.gap(task.held, last, task.train.moments())
-        task.record(validation)
-    params = task.locations(work.iterate if task.held is None else work.selected)
-    describe = getattr(task.algorithm, "describe", None)
-    return Run(
-        status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
-        n_iter=n_iter,
-        passes=float(task.passes(counters[loops.PASSES], counters[loops.VALIDATIONS])),
-        seconds=clock[-1][1],
-        params=params,
-        scale=task.model.scale(task.train, params),
-        selected=n_iter if task.held is None else int(counters[loops.SELECTED]),
-        last=task.locations(work.iterate),
-        trace=_trace(task, clock),
-        model=task.model,
-        algorithm=task.algorithm,
-        compile_seconds=compiled,
-        details=describe(work.state) if describe is not None else {},
-    )
-
-
-def _trace(task: Task, clock: Clock) -> pd.DataFrame:
-    work, model = task.work, task.model
-    count = int(work.counters[loops.RECORDS])
-    points, records = task.locations(work.recorded[:count]), work.records[:count]
-    passes, seconds = np.array(clock).T
-    table = {
-        "t": records[:, loops.RECORD_T].astype(np.int64),
-        "step": records[:, loops.RECORD_STEP],
-        "passes": task.passes(
-            records[:, loops.RECORD_PASSES], records[:, loops.RECORD_VALIDATIONS]
-        ),
-        # the clock is read between chunks of iterations that all cost the same
-        "seconds": np.interp(records[:, loops.RECORD_PASSES], passes, seconds),
-    }
-    if task.truth is not None:
-        table["location_error"] = [model.location_error(point, task.truth) for point in points]
-    if task.true_scale is not None:
-        table["scale_error"] = [
-            model.scale_error(model.scale(task.train, point), task.true_scale) for point in points
-        ]
-    if task.metrics:
-        batches = [points[at : at + _BATCH] for at in range(0, count, _BATCH)]
-        table["gap"] = np.concatenate([model.gaps(task.train, batch) for batch in batches])
-        moments = task.train.moments()
-        table["loss"] = table["gap"] + model.one_gaussian_loss(moments, moments)
-    if task.held is not None:
-        base = model.one_gaussian_loss(task.train.moments(), task.held.moments())
-        table["validation_loss"] = records[:, loops.RECORD_VALIDATION] + base
-    names = [f"param_{j}" for j in range(points.shape[1])]
-    if points.shape[1] <= 16:
-        table.update(zip(names, points.T.copy(), strict=True))
-    return pd.DataFrame(table)
+            results[place] = result(setups[place], clock, metrics)
+    return [one for one in results if one is not None]

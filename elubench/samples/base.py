@@ -133,9 +133,10 @@ class PackedSample(Sample):
 
 def _moments_of(tiles: Tiles) -> Moments:
     d = tiles.data.shape[1]
-    partial = np.empty((tiles.blocks, 1, 1 + 2 * d))
+    partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
     ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
-    out = np.empty((1, 1 + 2 * d))
+    out = np.empty((1, layout.moments_width(d)))
     ready(reduction.combine)(partial, 1.0, out)
-    weight = float(out[0, 0])
-    return Moments(weight, out[0, 1 : 1 + d] / weight, out[0, 1 + d :] / weight)
+    weight = float(out[0, layout.W])
+    m2 = layout.m2_at(d)
+    return Moments(weight, out[0, layout.M1 : m2] / weight, out[0, m2:] / weight)

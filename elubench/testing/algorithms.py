@@ -19,7 +19,7 @@ from elubench.checks import Floats
 from elubench.models import Model
 from elubench.models.known import known, named
 from elubench.runs import Run, run, run_many
-from elubench.runs.running import STATUSES
+from elubench.runs.trace import STATUSES
 from elubench.samples import ArraySample, LatticeSample, Sample
 from elubench.testing.data import (
     JIT,

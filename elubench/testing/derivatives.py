@@ -9,8 +9,8 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.kernels import layout, ready
+from elubench.kernels.signatures import Answers
 from elubench.models import Model
-from elubench.models.base import Answers
 from elubench.samples import ArraySample, Sample
 from elubench.testing.data import EPS, clusters, expect, points_of, rounding
 

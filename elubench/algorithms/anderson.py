@@ -1,7 +1,4 @@
-"""EM made faster from outside: extrapolation of the EM map, which needs nothing but its values.
-
-Both methods guard against a rise of the loss, so they never do worse than the EM steps they hold.
-"""
+"""Anderson acceleration of EM, damped and restarted, which needs nothing but values of the EM map."""
 
 from __future__ import annotations
 
@@ -14,105 +11,11 @@ import numpy as np
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.kernels import kernel, signatures
-from elubench.kernels.reduction import LOG_COSH
-from elubench.kernels.vectors import copy
+from elubench.kernels.layout import LOG_COSH, STEP, accept, stay
 
-# SQUAREM's state: where it stands in a cycle, the largest step, the gap at x1; then x0, x1, x2.
-_PHASE, _LARGEST, _GAP, _VECTORS = 0, 1, 2, 3
-
-
-@kernel("exact", signatures.UPDATE)
-def _squarem(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    """A cycle is x0, x1 = F(x0), x2 = F(x1), a leap y, and F(y): three passes, one iterate."""
-    p = iterate.size
-    x0 = state[_VECTORS : _VECTORS + p]
-    x1 = state[_VECTORS + p : _VECTORS + 2 * p]
-    x2 = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
-    report[0], report[1], report[2] = np.nan, 0.0, 0.0
-    if state[_PHASE] == 0.0:
-        if state[_LARGEST] == 0.0:
-            state[_LARGEST] = options[0]
-        copy(points[0], x0)
-        copy(em[0], x1)
-        copy(em[0], points[0])
-        state[_PHASE] = 1.0
-    elif state[_PHASE] == 1.0:
-        copy(em[0], x2)
-        state[_GAP] = gap[0]
-        first, second = 0.0, 0.0
-        for j in range(p):
-            r = x1[j] - x0[j]
-            v = x2[j] - x1[j] - r
-            first += r * r
-            second += v * v
-        length = 1.0
-        if second > 0.0:
-            length = min(max(math.sqrt(first / second), 1.0), state[_LARGEST])
-        report[0] = length
-        if length == state[_LARGEST]:
-            state[_LARGEST] *= options[0]
-        if length == 1.0:  # the leap would be x2 itself
-            copy(x2, points[0])
-            copy(x2, iterate)
-            report[1] = 1.0
-            state[_PHASE] = 0.0
-        else:
-            for j in range(p):
-                r = x1[j] - x0[j]
-                points[0, j] = x0[j] + 2.0 * length * r + length * length * (x2[j] - x1[j] - r)
-            state[_PHASE] = 2.0
-    else:
-        if gap[0] <= state[_GAP]:
-            copy(em[0], iterate)
-        else:  # also where the leap left the region of positive scale, and the gap is NaN
-            copy(x2, iterate)
-            state[_LARGEST] = max(1.0, state[_LARGEST] / options[0])
-        copy(iterate, points[0])
-        report[1] = 1.0
-        state[_PHASE] = 0.0
-
-
-@dataclass(frozen=True)
-class SQUAREM(Algorithm):
-    """Squared extrapolation of EM, with step length |r| / |v| (scheme S3).
-
-    R. Varadhan and C. Roland, Simple and globally convergent methods for accelerating the convergence
-    of any EM algorithm, Scandinavian Journal of Statistics 35 (2008), 335-353. A leap that raises the
-    loss above that of x1 is given up for x2.
-
-    Parameters
-    ----------
-    growth : factor by which the bound on the step length grows when it is met, > 1.
-    """
-
-    growth: float = 4.0
-    update = staticmethod(_squarem)
-    command = "squarem"
-    look = Look("#029e73", "v", (0.0, (4.0, 1.2)), place=5)
-    endless = 3.0
-    want = LOG_COSH
-
-    def __post_init__(self) -> None:
-        checks.real(self.growth, "growth", above=1.0)
-
-    def state_size(self, p: int) -> int:
-        return _VECTORS + 3 * p
-
-
-# Anderson's state: phase, columns held, gap of the iterate, successes; then the iterate's EM
-# residual, the last iterate and residual, and the differences of both, `depth` rows each.
-_COUNT, _BASE, _SUCCESSES, _REST = 1, 2, 3, 4
+# The state: phase, columns held, gap of the iterate, successes; then the iterate's EM residual, and
+# `depth` rows each of the differences of iterates and of residuals.
+_PHASE, _COUNT, _BASE, _SUCCESSES, _REST = 0, 1, 2, 3, 4
 
 
 @kernel("exact")
@@ -140,7 +43,7 @@ def _solve(matrix: Any, right: Any, ridge: float, m: int, factor: Any, out: Any)
 def _damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
     """Least-squares weights of the residual differences, shrunk by a ridge.
 
-    The ridge is such that |gamma|^2 is `damping` times that of the plain least squares.
+    The ridge makes |gamma|^2 `damping` times that of plain least squares.
     """
     gram, right = np.empty((m, m)), np.empty(m)
     trace = 0.0
@@ -175,19 +78,10 @@ def _damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
 
 
 @kernel("exact", signatures.UPDATE)
-def _anderson(
-    options: Any,
-    state: Any,
-    t: int,
-    points: Any,
-    em: Any,
-    gradient: Any,
-    gap: Any,
-    hessian: Any,
-    iterate: Any,
-    report: Any,
-) -> None:
-    """options: depth, a, kappa. A trial whose loss is higher gives way to the EM step, unseen."""
+def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    """options: depth, a, kappa. A trial with a higher loss gives way to the EM step."""
+    options, state = own.options, own.state
+    em, gap = answers.em, answers.gap
     p = iterate.size
     depth = int(options[0])
     residual = state[_REST : _REST + p]
@@ -195,9 +89,9 @@ def _anderson(
     moves = state[at : at + depth * p].reshape(depth, p)
     at += depth * p
     changes = state[at : at + depth * p].reshape(depth, p)
-    report[0], report[1], report[2] = np.nan, 0.0, 0.0
+    stay(report, np.nan)
     if state[_PHASE] == 1.0 and not (gap[0] <= state[_BASE]):
-        # the trial was worse: the EM step from the iterate is good, whatever rounding says of it
+        # the trial was worse: the EM step from the iterate cannot be, whatever rounding says
         state[_PHASE] = 2.0
         for j in range(p):
             points[0, j] = iterate[j] + residual[j]
@@ -213,7 +107,7 @@ def _anderson(
             changes[count, j] = em[0, j] - points[0, j] - residual[j]
         count += 1
         state[_SUCCESSES] += 1.0
-        report[1] = 1.0
+        accept(report, np.nan)
     for j in range(p):
         iterate[j] = points[0, j]
         residual[j] = em[0, j] - points[0, j]
@@ -229,7 +123,7 @@ def _anderson(
             for j in range(p):
                 row = count - used + i
                 points[0, j] -= gamma[i] * (moves[row, j] + changes[row, j])
-        report[0] = float(used)
+        report[STEP] = float(used)
 
 
 @dataclass(frozen=True)
@@ -250,7 +144,7 @@ class Anderson(Algorithm):
     depth: int = 5
     a: float = 1.2
     kappa: float = 25.0
-    update = staticmethod(_anderson)
+    update = staticmethod(_update)
     command = "anderson"
     look = Look("#56b4e9", "h", (0.0, (2.4, 1.0)), place=6)
     typical_passes = 80.0

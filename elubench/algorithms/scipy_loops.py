@@ -1,0 +1,83 @@
+"""SciPy's minimisers on the restricted loss, with its analytic derivatives.
+
+A point is evaluated once: loss, gradient and, where wanted, Hessian come from the same read of the
+data. A minimiser can work on the locations or in natural coordinates, where there is no boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from elubench.algorithms.base import Evaluation
+from elubench.checks import Floats
+
+NO_LIMIT = 10**9  # the run has its own budget
+_OUTSIDE = 1e3  # the loss, less that of one Gaussian, where the scale is not positive
+
+
+def check_coordinates(given: str) -> None:
+    """Raise ValueError for unknown coordinates."""
+    if given not in ("locations", "natural"):
+        raise ValueError(f"coordinates must be 'locations' or 'natural', got {given!r}")
+
+
+def minimise_by(
+    method: str,
+    evaluate: Callable[[Floats], Evaluation],
+    accept: Callable[[Floats], bool],
+    start: Floats,
+    *,
+    curved: bool = False,
+    **options: Any,
+) -> None:
+    """Minimise by a method of ``scipy.optimize.minimize``, with Hessians if ``curved``."""
+    problem = _Remembering(evaluate)
+    minimize(
+        problem.loss,
+        start,
+        jac=problem.gradient,
+        hess=problem.hessian if curved else None,
+        method=method,
+        callback=_stopping(accept),
+        options=options,
+    )
+
+
+class _Remembering:
+    """Answers about the last point without another pass."""
+
+    def __init__(self, evaluate: Callable[[Floats], Evaluation]):
+        self._evaluate = evaluate
+        self._point: bytes | None = None
+        self._answer: Any = None
+
+    def __call__(self, point: Floats) -> Evaluation:
+        if self._point != point.tobytes():
+            answer = self._evaluate(point)
+            if not np.isfinite(answer.gap):
+                flat = np.zeros_like(point)
+                answer = Evaluation(_OUTSIDE, flat, np.diag(flat + 1.0))
+            self._answer = answer
+            self._point = point.tobytes()
+        return self._answer
+
+    def loss(self, point: Floats) -> float:
+        return self(point).gap
+
+    def gradient(self, point: Floats) -> Floats:
+        return self(point).gradient
+
+    def hessian(self, point: Floats) -> Floats:
+        return self(point).hessian
+
+
+def _stopping(accept: Callable[[Floats], bool]) -> Callable[[Floats], None]:
+    def callback(xk: Floats) -> None:
+        if not accept(xk):
+            raise StopIteration
+
+    return callback

@@ -1,0 +1,118 @@
+"""What a run did: its end, and its recorded iterates as a table.
+
+Iterates are recorded during the run; losses and errors are computed from the record afterwards, so
+that the clock measures the iteration alone (and the validation, which is part of it).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from elubench.algorithms.base import Algorithm
+from elubench.checks import Floats
+from elubench.kernels import loops
+from elubench.models import Model
+from elubench.runs.drivers import Clock
+from elubench.runs.setup import Setup
+
+STATUSES = {
+    loops.REACHED: "reached",
+    loops.CONVERGED: "converged",
+    loops.MAX_ITER: "max_iter",
+    loops.DIVERGED: "diverged",
+}
+_BATCH = 8  # points evaluated in one read when the trace is filled in
+_MOST_PARAMS = 16  # that the trace has columns for
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run did.
+
+    ``params`` and ``scale`` (sigma squared) are those of the selected iterate: the one with the
+    smallest held-out loss if there was validation, else the last. ``passes`` counts reads of the data
+    given to the run; with validation an iteration reads the training part once for the step and the
+    held-out part once for the loss. ``seconds`` is the time of the iteration alone;
+    ``compile_seconds`` that of compiling kernels or loading them from the cache.
+    """
+
+    status: str
+    n_iter: int
+    passes: float
+    seconds: float
+    params: Floats
+    scale: Floats
+    selected: int
+    last: Floats
+    trace: pd.DataFrame = field(repr=False)
+    model: Model
+    algorithm: Algorithm
+    compile_seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def result(
+    setup: Setup, clock: Clock, metrics: bool, interrupted: bool = False, compiling: float = 0.0
+) -> Run:
+    """The outcome of a run that has ended; ``metrics`` adds losses to its trace."""
+    work, counters = setup.work, setup.work.counters
+    n_iter = int(counters[loops.ITERATIONS])
+    last = setup.locations(work.iterate)
+    if work.records[counters[loops.RECORDS] - 1, loops.RECORD_T] != n_iter:
+        validation = math.nan
+        if setup.held is not None:
+            validation = setup.model.gap(setup.held, last, setup.train.moments())
+        setup.record(validation)
+    params = last.copy() if setup.held is None else setup.locations(work.selected)
+    describe = getattr(setup.algorithm, "describe", None)
+    return Run(
+        status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
+        n_iter=n_iter,
+        passes=float(setup.passes(counters[loops.PASSES], counters[loops.VALIDATIONS])),
+        seconds=clock[-1][1],
+        params=params,
+        scale=setup.model.scale(setup.train, params),
+        selected=n_iter if setup.held is None else int(counters[loops.SELECTED]),
+        last=last,
+        trace=_trace(setup, clock, metrics),
+        model=setup.model,
+        algorithm=setup.algorithm,
+        compile_seconds=compiling,
+        details=describe(work.state) if describe is not None else {},
+    )
+
+
+def _trace(setup: Setup, clock: Clock, metrics: bool) -> pd.DataFrame:
+    work, model, truth = setup.work, setup.model, setup.truth
+    count = int(work.counters[loops.RECORDS])
+    points, records = setup.locations(work.recorded[:count]), work.records[:count]
+    passes, seconds = np.array(clock).T
+    read, validated = records[:, loops.RECORD_PASSES], records[:, loops.RECORD_VALIDATIONS]
+    table = {
+        "t": records[:, loops.RECORD_T].astype(np.int64),
+        "step": records[:, loops.RECORD_STEP],
+        "passes": setup.passes(read, validated),
+        # the clock is read between chunks of iterations that all cost the same
+        "seconds": np.interp(read, passes, seconds),
+    }
+    if truth.params is not None:
+        table["location_error"] = [model.location_error(point, truth.params) for point in points]
+    if truth.scale is not None:
+        scales = [model.scale(setup.train, point) for point in points]
+        table["scale_error"] = [model.scale_error(scale, truth.scale) for scale in scales]
+    if metrics:
+        batches = [points[at : at + _BATCH] for at in range(0, count, _BATCH)]
+        table["gap"] = np.concatenate([model.gaps(setup.train, batch) for batch in batches])
+        moments = setup.train.moments()
+        table["loss"] = table["gap"] + model.one_gaussian_loss(moments, moments)
+    if setup.held is not None:
+        base = model.one_gaussian_loss(setup.train.moments(), setup.held.moments())
+        table["validation_loss"] = records[:, loops.RECORD_VALIDATION] + base
+    if points.shape[1] <= _MOST_PARAMS:
+        table.update({f"param_{j}": column.copy() for j, column in enumerate(points.T)})
+    return pd.DataFrame(table)
