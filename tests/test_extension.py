@@ -14,7 +14,7 @@ from naive import EPS, log_cosh
 import elubench as eb
 
 DOCUMENT = (ROOT / "EXTENDING.md").read_text()
-FILES = dict(re.findall(r"^`(\w+\.py)`\n\n```python\n(.*?)^```$", DOCUMENT, re.S | re.M))
+FILES = dict(re.findall(r"^`(\w+\.(?:py|toml))`\n\n```\w+\n(.*?)^```$", DOCUMENT, re.S | re.M))
 USE = re.findall(r"^```python\n(import elubench as eb\n.*?)^```$", DOCUMENT, re.S | re.M)
 CHECKS = re.findall(r"^```python\n(from elubench.testing .*?)^```$", DOCUMENT, re.S | re.M)
 
@@ -27,10 +27,11 @@ def modules(tmp_path_factory):
         (folder / name).write_text(text)
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
-    yield {name: importlib.import_module(name.removesuffix(".py")) for name in FILES}
+    written = [name.removesuffix(".py") for name in FILES if name.endswith(".py")]
+    yield {"folder": folder, **{f"{name}.py": importlib.import_module(name) for name in written}}
     sys.path.remove(str(folder))
-    for name in FILES:
-        sys.modules.pop(name.removesuffix(".py"))
+    for name in written:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
@@ -52,8 +53,8 @@ def trace(result):
     return result.trace.filter(like="param_").to_numpy()
 
 
-def test_the_document_has_an_algorithm_a_model_and_their_use():
-    assert list(FILES) == ["overrelaxed.py", "known_scale.py"]
+def test_the_document_has_an_example_of_each_and_their_use():
+    assert list(FILES) == ["overrelaxed.py", "known_scale.py", "grid.toml", "known_scale_paper.py"]
     assert len(USE) == len(CHECKS) == 1
     assert max(map(len, DOCUMENT.splitlines())) <= 105
 
@@ -138,3 +139,16 @@ class TestModel:
             got = eb.run(sample, model, eb.EM(), radius=2 * n**-0.25, max_iter=10**6, metrics=False)
             iterations.append(got.n_iter)
         assert math.log10(iterations[1] / iterations[0]) / 2 == pytest.approx(0.5, abs=0.1)
+
+
+@needs_jit
+def test_the_paper_is_verified_with_the_classes_beside_it(modules, tmp_path):
+    done = eb.verify(modules["folder"] / "known_scale_paper.py", out=tmp_path / "out")
+    assert [one.verdict for one in done.findings] == ["supported"]
+    assert done.surprises == {}
+    rows = eb.load_results(tmp_path / "out" / "grid")
+    assert set(rows["algorithm"]) == {"EM", "overrelaxed:OverrelaxedEM"}
+    assert set(rows["model"]) == {"known_scale:KnownScale"}
+    times = rows.groupby("algorithm")["iterations_to_radius"].median()
+    ratio = times["EM"] / times["overrelaxed:OverrelaxedEM"]
+    assert ratio == pytest.approx(1.8, rel=0.1)
