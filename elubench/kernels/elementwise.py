@@ -32,12 +32,12 @@ from elubench.kernels._jit import kernel
 from elubench.kernels.lanes import (
     LANES,
     LINE,
+    absolute,
     at_most,
     fetch,
     load,
     power_of_two,
     signed,
-    size,
     store,
     where_below,
 )
@@ -113,7 +113,7 @@ FETCH = 2
 def _reduce(y: Any, r: Any, power: Any, m: int, data: Any, at: int) -> None:
     for i in range(0, m, LANES):
         fetch(data, at + i)
-        a = at_most(size(load(y, i)), _SATURATION)
+        a = at_most(absolute(load(y, i)), _SATURATION)
         shifted = a * _TWO_LOG2_E + _ROUNDER
         k = shifted - _ROUNDER
         store(r, i, (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW)
@@ -145,7 +145,7 @@ def tanh_at(y: Any, e: Any, i: int, data: Any, at: int) -> Any:
     fetch(data, at + FETCH * i)
     fetch(data, at + FETCH * i + LINE)
     z, exponential = load(y, i), load(e, i)
-    a = at_most(size(z), _SATURATION)
+    a = at_most(absolute(z), _SATURATION)
     s = a * a
     p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
     t = where_below(a, 0.26, a + a * s * p, exponential / (exponential + 2.0))
@@ -163,7 +163,7 @@ def tanh_in_place(y: Any, e: Any, m: int, data: Any, at: int) -> None:
 def log_cosh_into(y: Any, e: Any, out: Any, m: int) -> None:
     """Write log cosh of y to another buffer, given e = expm1(2|y|)."""
     for i in range(0, m, LANES):
-        z = size(load(y, i))
+        z = absolute(load(y, i))
         a = at_most(z, _SATURATION)
         s = a * a
         high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))

@@ -133,7 +133,7 @@ if JIT:
         return types.float64(_lanes), codegen
 
     @intrinsic
-    def size(typingctx: Any, value: Any) -> Any:
+    def absolute(typingctx: Any, value: Any) -> Any:
         """Without their signs."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -217,7 +217,7 @@ else:
             value = value[: len(value) // 2] + value[len(value) // 2 :]
         return value[0]
 
-    def size(value: Any) -> Any:  # noqa: D103
+    def absolute(value: Any) -> Any:  # noqa: D103
         return np.abs(value)
 
     def signed(value: Any, like: Any) -> Any:  # noqa: D103
