@@ -2,26 +2,26 @@
 
 Kernels come in four kinds, and a function belongs to exactly one of them:
 
-``exact``        IEEE arithmetic to the letter: the algebra of models and algorithms, and loops.
+``exact``        strict IEEE arithmetic: the algebra of models and algorithms, and loops.
                  The same expression gives the same bits wherever it is inlined.
 ``elementwise``  ``contract`` only: a multiply and an add may fuse. (Arithmetic on lanes of numbers
-                 brings this flag along, whatever the kind of the kernel. ``reassoc`` would silently
-                 fold the rounding of tanh away, which adds and subtracts a large constant.)
+                 has this flag whatever the kind of the kernel. ``reassoc`` would silently remove the
+                 rounding in tanh, which adds and subtracts a large constant.)
 ``reduction``    ``contract`` and ``reassoc``: a dot product may use several accumulators. Without it
                  the loop does not vectorise. ``nsz`` lets the accumulators start at +0.
 ``parallel``     ``prange`` over fixed blocks. Never a ``prange`` reduction, whose result would depend
-                 on the number of threads: each block writes a partial sum of its own.
+                 on the number of threads: each block writes its own partial sum.
 
 Common to all:
 
 ``error_model='numpy'``  a division needs no check for zero, which would stop vectorisation.
 ``nogil=True``           Python threads can run kernels side by side.
-``boundscheck=False``    stated, so that a user's ``NUMBA_BOUNDSCHECK`` cannot halve the speed unseen.
+``boundscheck=False``    explicit, so that ``NUMBA_BOUNDSCHECK`` cannot silently halve the speed.
 
-And where :func:`kernel` is asked for it: ``forceinline``, and ``_nrt`` off.
+On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` off.
 
-Nothing is compiled at import. A kernel that Python calls has a signature of its own and is compiled,
-or loaded from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
+Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
+from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "parallel": {"fastmath": False, "parallel": True},
 }
 
-#: False when ``NUMBA_DISABLE_JIT=1``: kernels then are plain Python functions.
+#: False if ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python functions.
 JIT = not numba.config.DISABLE_JIT
 
 _registry: list[Any] = []
@@ -59,10 +59,10 @@ def kernel(
     """Decorate a function as a kernel of the given kind.
 
     With a signature the kernel can be called from Python (after :func:`ready`), takes these types
-    and no others, and is kept in the kernel cache. Without, it exists to be called by other kernels.
-    ``inline`` spares the call, which for a function of several arrays moves some sixty numbers over
-    the stack: for what is called once for each small tile. ``counted=False`` leaves reference counts
-    out, for a function that neither makes nor returns an array: its slices cost nothing.
+    only, and is kept in the kernel cache. Without one, it can be called by other kernels only.
+    ``inline`` avoids the call, which for a function of several arrays copies some sixty numbers to
+    the stack; it is for what is called often and does little. ``counted=False`` leaves out reference
+    counts, for a function that neither creates nor returns an array: its slices then cost nothing.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
 
