@@ -415,7 +415,7 @@ class TestRefusals:
 
     def test_another_dimension_of_validation(self):
         other = ArraySample(gaussian(20, 3, seed=0))
-        with pytest.raises(ValueError, match=r"validation must have d=2 .*, got 3"):
+        with pytest.raises(ValueError, match="validation must have d=2 coordinates"):
             run(gaussian(20, 2, seed=0), "isotropic", EM(), validation=other)
 
     def test_a_sample_that_cannot_be_split(self, sample):
