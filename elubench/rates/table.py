@@ -167,11 +167,11 @@ def _expected(about: Mapping[str, Any], quantity: str) -> tuple[str, float]:
     try:
         kind = kind_of(str(about["algorithm"]))
         flatness = named(str(about["model"])).flatness(int(about["d"]))
-    except ValueError:  # of a package that is not installed here
+        options = {field.name for field in fields(kind)}
+        given = {k: v for k, v in numbers_in(str(about["options"])).items() if k in options}
+        law, b = kind(**given).growth_law(flatness)
+    except (TypeError, ValueError):  # not installed here, or with options that are no numbers
         return "" if count else "power", math.nan
-    options = {field.name for field in fields(kind)}
-    given = {k: v for k, v in numbers_in(str(about["options"])).items() if k in options}
-    law, b = kind(**given).growth_law(flatness)
     if count:  # where there is a theory, an iteration takes one pass
         return law, b
     if not law:
