@@ -161,6 +161,12 @@ class TestAccepts:
         assert fingerprint(ArraySample(X, weights[::2])) == expected
         assert fingerprint(ArraySample(X, read_only(weights[::2]))) == expected
 
+    @pytest.mark.parametrize("mask", [np.ma.nomask, False])
+    def test_nothing_is_masked(self, X, mask):
+        sample = ArraySample(np.ma.array(X, mask=mask), np.ma.array(np.ones(N), mask=mask))
+        assert fingerprint(sample) == fingerprint(ArraySample(X, np.ones(N)))
+        assert type(sample.row_weights()) is np.ndarray
+
     def test_without_weights(self, X):
         assert ArraySample(X).row_weights() is None
 
@@ -169,6 +175,14 @@ def table_with(value):
     X = np.ones((5, 2))
     X[3, 1] = value
     return X
+
+
+def masked(values, *places):
+    """A masked array with these places masked."""
+    mask = np.zeros(np.shape(values), dtype=bool)
+    for place in places:
+        mask[place] = True
+    return np.ma.array(values, mask=mask)
 
 
 NUMERIC = "X must be an array of numbers, got dtype"
@@ -214,6 +228,11 @@ REFUSED = {
     "series": (pd.Series([1.0, 2.0]), "X must be a 2D array, got a 1D array"),
     "three axes": (np.ones((2, 2, 2)), "X must be a 2D array, got a 3D array"),
     "empty list": ([], "X must be a 2D array, got a 1D array"),
+    "masked": (
+        masked(np.arange(10.0).reshape(5, 2), (1, 0), (3, 1)),
+        "X must not be masked, got 2 masked entries; leave these rows out",
+    ),
+    "masked rows": ([masked([1.0, 2.0], 1), [3.0, 4.0]], "X must not be masked, got 1 masked entry"),
 }
 REFUSED_WEIGHTS = {
     "NaN": ([1, np.nan, 1], "weights must be finite, got NaN"),
@@ -231,6 +250,7 @@ REFUSED_WEIGHTS = {
     "strings": (["1", "1", "1"], "weights must be an array of numbers"),
     "objects": ([None, 1, 1], "weights must be an array of numbers"),
     "ragged": ([[1], [1, 2], 3], "weights must be a regular array"),
+    "masked": (masked([1.0, 2.0, 3.0], 2), "weights must not be masked, got 1 masked entry"),
 }
 
 
@@ -256,6 +276,12 @@ class TestRefuses:
     def test_weighted_squares_that_overflow(self):
         with pytest.raises(ValueError, match="X must have finite second moments"):
             ArraySample([[1e100], [2.0]], [1e150, 1.0])
+
+    def test_masked_nodes(self):
+        with pytest.raises(ValueError, match="nodes must not be masked"):
+            LatticeSample(masked([[1.0], [2.0], [3.0]], (0, 0)), [1, 1, 1])
+        with pytest.raises(ValueError, match="counts must not be masked"):
+            LatticeSample([[1.0], [2.0], [3.0]], masked([1, 1, 1], 0))
 
     def test_sparse(self):
         sparse = pytest.importorskip("scipy.sparse")

@@ -43,9 +43,7 @@ class LatticeSample(PackedSample):
     """
 
     def __init__(self, nodes: ArrayLike, counts: ArrayLike):
-        rows = np.ascontiguousarray(
-            np.array(checks.table(np.asarray(nodes), "nodes"), dtype=np.float64)
-        )
+        rows = np.array(checks.table(nodes, "nodes"), dtype=np.float64, order="C")
         if not (np.abs(rows) <= LARGEST).all():
             raise ValueError(
                 "nodes must be finite, got NaN, infinity or values too large to square"
