@@ -220,7 +220,9 @@ def _check_kinds(dtypes: Sequence[Any], name: str) -> None:
 def _check_mask(values: Any, name: str) -> None:
     """Refuse masked entries, whose values NumPy would silently bring back."""
     parts = values if isinstance(values, list | tuple) else [values]
-    masked = sum(np.ma.count_masked(part) for part in parts if isinstance(part, np.ma.MaskedArray))
+    masked = sum(
+        np.count_nonzero(part.mask) for part in parts if isinstance(part, np.ma.MaskedArray)
+    )
     if masked:
         entries = "1 masked entry" if masked == 1 else f"{masked:,} masked entries"
         raise ValueError(f"{name} must not be masked, got {entries}; leave these rows out")

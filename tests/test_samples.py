@@ -12,7 +12,10 @@ import pytest
 from conftest import needs_jit, python, scaled
 from hypothesis import given
 
+import elubench as eb
+from elubench.algorithms import EM, NewtonAnderson
 from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
+from elubench.testing import Elsewhere
 
 N = scaled(3000, 60)
 
@@ -232,7 +235,10 @@ REFUSED = {
         masked(np.arange(10.0).reshape(5, 2), (1, 0), (3, 1)),
         "X must not be masked, got 2 masked entries; leave these rows out",
     ),
-    "masked rows": ([masked([1.0, 2.0], 1), [3.0, 4.0]], "X must not be masked, got 1 masked entry"),
+    "masked rows": (
+        [masked([1.0, 2.0], 1), [3.0, 4.0]],
+        "X must not be masked, got 1 masked entry",
+    ),
 }
 REFUSED_WEIGHTS = {
     "NaN": ([1, np.nan, 1], "weights must be finite, got NaN"),
@@ -271,11 +277,6 @@ class TestRefuses:
         X = np.array([["1e400"], ["1"]]).astype(np.longdouble)
         with pytest.raises(ValueError, match="X must be finite, got infinity or a value too large"):
             ArraySample(X)
-
-    @np.errstate(over="ignore")  # which plain Python reports
-    def test_weighted_squares_that_overflow(self):
-        with pytest.raises(ValueError, match="X must have finite second moments"):
-            ArraySample([[1e100], [2.0]], [1e150, 1.0])
 
     def test_masked_nodes(self):
         with pytest.raises(ValueError, match="nodes must not be masked"):
@@ -362,6 +363,67 @@ class TestRows:
     def test_any_table(self, X):
         sample = ArraySample(X)
         assert sample.rows().tobytes() == X.tobytes()
+
+
+class TestUnitOfWeights:
+    """Weights times a constant change the total weight, and nothing else."""
+
+    FACTORS = (2.0**-1000, 1e-300, 1e-30, 1e-5, 3.0, 1e30, 2.0**900)
+
+    @pytest.mark.parametrize("power", [-1000, -30, 40, 1000])
+    def test_powers_of_two_change_no_bit(self, X, power):
+        weights = np.random.default_rng(3).random(N)
+        sample, other = ArraySample(X, weights), ArraySample(X, np.ldexp(weights, power))
+        u, b = np.linspace(-1, 1, 6).reshape(2, 3), np.array([0.1, -0.7])
+        assert sample.sums(u, b, 3).tobytes() == other.sums(u, b, 3).tobytes()
+        for one, two in zip(sample.moments()[1:], other.moments()[1:], strict=True):
+            assert one.tobytes() == two.tobytes()
+        assert other.moments().weight == np.ldexp(sample.moments().weight, power)
+        assert other.row_weights().tobytes() == np.ldexp(weights, power).tobytes()
+
+    def test_subnormal(self, X):
+        """Whole multiples of the smallest number there is count as their multiples."""
+        counts = np.random.default_rng(3).integers(0, 4, N)
+        sample, expected = ArraySample(X, counts * 5e-324), ArraySample(X, counts)
+        assert sample.moments().weight == counts.sum() * 5e-324
+        np.testing.assert_array_equal(sample.row_weights(), counts * 5e-324)
+        u = [0.1, 0.2, -0.3]
+        assert sample.tanh_moments(u).t1.tobytes() == expected.tanh_moments(u).t1.tobytes()
+        assert sample.n_weighted == np.count_nonzero(counts)
+
+    def test_large_weights_of_large_numbers(self):
+        sample = ArraySample([[1e100], [2.0]], [1e150, 1.0])
+        np.testing.assert_allclose(sample.moments().m2, 1e200)
+
+    @needs_jit
+    @pytest.mark.parametrize("factor", [*FACTORS, 5e-324])
+    @pytest.mark.parametrize(
+        ("model", "algorithm"),
+        [("general", "auto"), ("isotropic", "em"), ("diagonal", "newton"), ("isotropic", "lbfgs")],
+    )
+    def test_fits(self, model, algorithm, factor):
+        rng = np.random.default_rng(5)
+        X = rng.standard_normal((200, 2)) + 1.2 * rng.choice([-1.0, 1.0], (200, 1))
+        weights = rng.integers(0, 4, 200).astype(float)
+        one = eb.fit(X, model, algorithm, weights=weights)
+        other = eb.fit(X, model, algorithm, weights=factor * weights)
+        assert (other.status, other.run.n_iter) == (one.status, one.run.n_iter)
+        assert one.run.n_iter > 0
+        np.testing.assert_allclose(other.location, one.location, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(other.scale, one.scale, rtol=1e-9)
+        rounding = 1e-9 if factor * weights.sum() > 1e-300 else 0.01  # of the total weight itself
+        assert other.log_likelihood == pytest.approx(
+            factor * one.log_likelihood, rel=rounding, abs=0
+        )
+
+    @pytest.mark.parametrize("algorithm", [NewtonAnderson(), EM()])
+    def test_runs_elsewhere(self, X, algorithm):
+        """The drivers agree on what the weights mean."""
+        sample = ArraySample(X, np.random.default_rng(0).integers(0, 3, N) * 1e-40)
+        one = eb.run(sample, "general", algorithm, max_iter=20, tol=1e-9)
+        other = eb.run(Elsewhere(sample), "general", algorithm, max_iter=20, tol=1e-9)
+        assert one.params.tobytes() == other.params.tobytes()
+        assert one.n_iter == other.n_iter
 
 
 class TestSplit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -163,7 +164,8 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tupl
     notes = []
     m = sample.moments()
     variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
-    offset = float(np.max(np.abs(m.m1 - model.centre(m)) / np.sqrt(variance / m.weight)))
+    offset = float(np.max(np.abs(m.m1 - model.centre(m)) / np.sqrt(variance)))
+    offset *= math.sqrt(m.weight)  # in standard errors
     if offset > 5.0:
         notes.append(
             f"the {model.name} model is symmetric about 0, but the mean of X is {offset:.3g} "

@@ -197,7 +197,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
     return Work(
         counters=np.zeros(loops.COUNTERS_SIZE, dtype=np.int64),
         limits=np.array([*limits, math.inf]),
-        options=algorithm.options(sample.moments().weight),
+        options=algorithm.options(float(sample.n_weighted)),
         state=np.zeros(algorithm.state_size(p)),
         report=np.zeros(layout.REPORT_SIZE),
         truth=np.zeros(p) if truth.params is None else truth.params.copy(),

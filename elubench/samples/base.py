@@ -6,6 +6,7 @@ cluster) says how to make one pass; models, algorithms and runs work on it uncha
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -53,6 +54,14 @@ class Sample(ABC):
 
     n: int
     d: int
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows with a positive weight; by default n.
+
+        Tolerances follow it. Unlike the total weight, it stays when all weights are multiplied.
+        """
+        return self.n
 
     @abstractmethod
     def moments(self) -> Moments:
@@ -110,13 +119,18 @@ class Sample(ABC):
 
 
 class PackedSample(Sample):
-    """A sample in memory, packed into tiles; the compiled loops read these directly."""
+    """A sample in memory, packed into tiles; the compiled loops read these directly.
 
-    def __init__(self, tiles: Tiles, n: int):
+    The weights in the tiles are those of the rows divided by 2^exponent, and ``total`` is their sum.
+    """
+
+    def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
         self.tiles = tiles
         self.n = n
         self.d = tiles.data.shape[1]
-        self._moments = _moments_of(tiles)
+        self.exponent = exponent
+        self.total, m1, m2 = _moments_of(tiles)
+        self._moments = Moments(math.ldexp(self.total, exponent), m1, m2)
 
     def moments(self) -> Moments:
         return self._moments
@@ -127,7 +141,7 @@ class PackedSample(Sample):
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         tiles = self.even_tiles() if even else self.tiles
-        result: Floats = reduction.reduce_tiles(tiles, self._moments.weight, u, b, want)
+        result: Floats = reduction.reduce_tiles(tiles, self.total, u, b, want)
         return result
 
 
