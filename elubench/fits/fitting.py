@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.algorithms import Algorithm
-from elubench.fits import evidence, regimes
+from elubench.fits import evidence, placing, regimes
 from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
 from elubench.fits.result import Fit
 from elubench.fits.starts import start
@@ -18,6 +18,7 @@ from elubench.kernels import ready, reduction
 from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run, run
+from elubench.runs.trace import moved
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
 
@@ -35,7 +36,8 @@ def fit(
     """Fit two Gaussians of equal weight and say in which regime the data are.
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
-    note says so if the mean of X is elsewhere.
+    note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
+    differences from the mean, in a second copy of X; this changes rounding errors only.)
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. From the start that ``fit`` reads off the data, for the isotropic model and
@@ -82,9 +84,7 @@ def fit(
         sample = X
     else:
         sample = ArraySample(X, weights)
-    moments = sample.moments()
-    if not (moments.m2 - moments.m1**2 > 1e-14 * moments.m2).any():
-        raise ValueError("X must vary, got rows that are all the same")
+    sample, origin = placing.placed(sample, model)
     model.check_sample(sample)
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)
@@ -130,7 +130,7 @@ def fit(
     weight = sample.moments().weight
     signs = evidence.signs(found, factor, weight, sample.d)
     return Fit(
-        location=model.ordered(best.params),
+        location=model.ordered(best.params) + origin,
         scale=best.scale,
         log_likelihood=-weight * found.loss,
         gain=weight * (found.one_gaussian - found.loss),
@@ -143,8 +143,8 @@ def fit(
         d=sample.d,
         model=model,
         algorithm=chosen,
-        notes=_notes(model, sample, held, best),
-        run=best,
+        notes=(*placing.digits(model, sample, origin), *_notes(model, sample, held, best)),
+        run=moved(best, origin),
     )
 
 

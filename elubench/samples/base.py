@@ -6,6 +6,7 @@ cluster) says how to make one pass; models, algorithms and runs work on it uncha
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -16,7 +17,9 @@ from numpy.typing import ArrayLike
 from elubench.checks import Floats
 from elubench.kernels import layout, reduction
 from elubench.kernels._jit import ready
-from elubench.kernels.tiles import Tiles
+from elubench.kernels.tiles import Tiles, aligned
+
+_FAR = 1e3  # standard deviations from 0: raw second moments have lost 6 of 16 digits there
 
 
 class Moments(NamedTuple):
@@ -62,6 +65,18 @@ class Sample(ABC):
         Tolerances follow it. Unlike the total weight, it stays when all weights are multiplied.
         """
         return self.n
+
+    def origin(self) -> Floats:
+        """A point (d,) close to the rows if these lie far from 0, else 0.
+
+        Far away, the differences m2 - m1^2 lose their digits, and work is better done on
+        :meth:`about` this point. A sample that cannot be moved says 0.
+        """
+        return np.zeros(self.d)
+
+    def about(self, origin: Floats) -> Sample:
+        """The sample of the rows minus ``origin`` (d,), which needs memory of its own."""
+        raise TypeError(f"{type(self).__name__} cannot be moved")
 
     @abstractmethod
     def moments(self) -> Moments:
@@ -124,6 +139,9 @@ class PackedSample(Sample):
     The weights in the tiles are those of the rows divided by 2^exponent, and ``total`` is their sum.
     """
 
+    #: Whether the sample has been moved close to 0 already.
+    near = False
+
     def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
         self.tiles = tiles
         self.n = n
@@ -134,6 +152,24 @@ class PackedSample(Sample):
 
     def moments(self) -> Moments:
         return self._moments
+
+    def origin(self) -> Floats:
+        """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
+        if self.near:
+            return np.zeros(self.d)
+        _, m1, m2 = self._moments
+        far = (m1 / _FAR) ** 2 > m2 - m1**2
+        return np.where(far, m1, 0.0)
+
+    def about(self, origin: Floats) -> PackedSample:
+        moved = copy.copy(self)
+        data = aligned(self.tiles.data.size).reshape(self.tiles.data.shape)
+        np.subtract(self.tiles.data, origin[:, None], out=data)
+        padding = self.tiles.rows - (len(data) - 1) * self.tiles.data.shape[2]
+        data[-1, :, padding:] = 0.0
+        PackedSample.__init__(moved, self.tiles._replace(data=data), self.n, self.exponent)
+        moved.near = True
+        return moved
 
     def even_tiles(self) -> Tiles:
         """Tiles with the same sums of even functions of x; fewer of them where possible."""

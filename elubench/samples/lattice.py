@@ -108,6 +108,11 @@ class LatticeSample(PackedSample):
             )
         return LatticeSample(self.nodes, self.counts - held), LatticeSample(self.nodes, held)
 
+    def about(self, origin: Floats) -> LatticeSample:
+        moved = LatticeSample(self.nodes - origin, self.counts)
+        moved.near = True
+        return moved
+
     def even_tiles(self) -> Tiles:
         """Nodes x and -x merged, for sums of even functions."""
         if self._even is None:
