@@ -121,6 +121,7 @@ def imported(reference: str, name: str, base: type, folder: Path | None = None) 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:
     """A new, contiguous float64 array of the given length, all finite."""
+    _check_mask(value, name)
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -216,8 +217,21 @@ def _check_kinds(dtypes: Sequence[Any], name: str) -> None:
         raise ValueError(f"{name} must be an array of numbers, got dtype {shown}")
 
 
+def _check_mask(values: Any, name: str) -> None:
+    """Refuse masked entries, whose values NumPy would silently bring back."""
+    parts = values if isinstance(values, list | tuple) else [values]
+    masked = sum(
+        np.count_nonzero(part.mask) for part in parts if isinstance(part, np.ma.MaskedArray)
+    )
+    if masked:
+        entries = "1 masked entry" if masked == 1 else f"{masked:,} masked entries"
+        raise ValueError(f"{name} must not be masked, got {entries}; leave these rows out")
+
+
 def _array(values: Any, name: str) -> Any:
+    """The values as a plain array, without a mask that masks nothing."""
+    _check_mask(values, name)
     try:
-        return values if isinstance(values, np.ndarray) else np.asarray(values)
+        return np.asarray(values)
     except ValueError:
         raise ValueError(f"{name} must be a regular array, got rows of different lengths") from None

@@ -12,7 +12,11 @@ import pytest
 from conftest import needs_jit, python, scaled
 from hypothesis import given
 
+import elubench as eb
+from elubench.algorithms import EM, NewtonAnderson
+from elubench.report.fit_figure import fit_figure
 from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
+from elubench.testing import Elsewhere
 
 N = scaled(3000, 60)
 
@@ -161,6 +165,12 @@ class TestAccepts:
         assert fingerprint(ArraySample(X, weights[::2])) == expected
         assert fingerprint(ArraySample(X, read_only(weights[::2]))) == expected
 
+    @pytest.mark.parametrize("mask", [np.ma.nomask, False])
+    def test_nothing_is_masked(self, X, mask):
+        sample = ArraySample(np.ma.array(X, mask=mask), np.ma.array(np.ones(N), mask=mask))
+        assert fingerprint(sample) == fingerprint(ArraySample(X, np.ones(N)))
+        assert type(sample.row_weights()) is np.ndarray
+
     def test_without_weights(self, X):
         assert ArraySample(X).row_weights() is None
 
@@ -169,6 +179,14 @@ def table_with(value):
     X = np.ones((5, 2))
     X[3, 1] = value
     return X
+
+
+def masked(values, *places):
+    """A masked array with these places masked."""
+    mask = np.zeros(np.shape(values), dtype=bool)
+    for place in places:
+        mask[place] = True
+    return np.ma.array(values, mask=mask)
 
 
 NUMERIC = "X must be an array of numbers, got dtype"
@@ -214,6 +232,14 @@ REFUSED = {
     "series": (pd.Series([1.0, 2.0]), "X must be a 2D array, got a 1D array"),
     "three axes": (np.ones((2, 2, 2)), "X must be a 2D array, got a 3D array"),
     "empty list": ([], "X must be a 2D array, got a 1D array"),
+    "masked": (
+        masked(np.arange(10.0).reshape(5, 2), (1, 0), (3, 1)),
+        "X must not be masked, got 2 masked entries; leave these rows out",
+    ),
+    "masked rows": (
+        [masked([1.0, 2.0], 1), [3.0, 4.0]],
+        "X must not be masked, got 1 masked entry",
+    ),
 }
 REFUSED_WEIGHTS = {
     "NaN": ([1, np.nan, 1], "weights must be finite, got NaN"),
@@ -231,6 +257,7 @@ REFUSED_WEIGHTS = {
     "strings": (["1", "1", "1"], "weights must be an array of numbers"),
     "objects": ([None, 1, 1], "weights must be an array of numbers"),
     "ragged": ([[1], [1, 2], 3], "weights must be a regular array"),
+    "masked": (masked([1.0, 2.0, 3.0], 2), "weights must not be masked, got 1 masked entry"),
 }
 
 
@@ -252,10 +279,11 @@ class TestRefuses:
         with pytest.raises(ValueError, match="X must be finite, got infinity or a value too large"):
             ArraySample(X)
 
-    @np.errstate(over="ignore")  # which plain Python reports
-    def test_weighted_squares_that_overflow(self):
-        with pytest.raises(ValueError, match="X must have finite second moments"):
-            ArraySample([[1e100], [2.0]], [1e150, 1.0])
+    def test_masked_nodes(self):
+        with pytest.raises(ValueError, match="nodes must not be masked"):
+            LatticeSample(masked([[1.0], [2.0], [3.0]], (0, 0)), [1, 1, 1])
+        with pytest.raises(ValueError, match="counts must not be masked"):
+            LatticeSample([[1.0], [2.0], [3.0]], masked([1, 1, 1], 0))
 
     def test_sparse(self):
         sparse = pytest.importorskip("scipy.sparse")
@@ -336,6 +364,179 @@ class TestRows:
     def test_any_table(self, X):
         sample = ArraySample(X)
         assert sample.rows().tobytes() == X.tobytes()
+
+
+class TestUnitOfWeights:
+    """Weights times a constant change the total weight, and nothing else."""
+
+    FACTORS = (2.0**-1000, 1e-300, 1e-30, 1e-5, 3.0, 1e30, 2.0**900)
+
+    @pytest.mark.parametrize("power", [-1000, -30, 40, 1000])
+    def test_powers_of_two_change_no_bit(self, X, power):
+        weights = np.random.default_rng(3).random(N)
+        sample, other = ArraySample(X, weights), ArraySample(X, np.ldexp(weights, power))
+        u, b = np.linspace(-1, 1, 6).reshape(2, 3), np.array([0.1, -0.7])
+        assert sample.sums(u, b, 3).tobytes() == other.sums(u, b, 3).tobytes()
+        for one, two in zip(sample.moments()[1:], other.moments()[1:], strict=True):
+            assert one.tobytes() == two.tobytes()
+        assert other.moments().weight == np.ldexp(sample.moments().weight, power)
+        assert other.row_weights().tobytes() == np.ldexp(weights, power).tobytes()
+
+    def test_subnormal(self, X):
+        """Whole multiples of the smallest number there is count as their multiples."""
+        counts = np.random.default_rng(3).integers(0, 4, N)
+        sample, expected = ArraySample(X, counts * 5e-324), ArraySample(X, counts)
+        assert sample.moments().weight == counts.sum() * 5e-324
+        np.testing.assert_array_equal(sample.row_weights(), counts * 5e-324)
+        u = [0.1, 0.2, -0.3]
+        assert sample.tanh_moments(u).t1.tobytes() == expected.tanh_moments(u).t1.tobytes()
+        assert sample.n_weighted == np.count_nonzero(counts)
+
+    def test_large_weights_of_large_numbers(self):
+        sample = ArraySample([[1e100], [2.0]], [1e150, 1.0])
+        np.testing.assert_allclose(sample.moments().m2, 1e200)
+
+    @needs_jit
+    @pytest.mark.parametrize("factor", [*FACTORS, 5e-324])
+    @pytest.mark.parametrize(
+        ("model", "algorithm"),
+        [("general", "auto"), ("isotropic", "em"), ("diagonal", "newton"), ("isotropic", "lbfgs")],
+    )
+    def test_fits(self, model, algorithm, factor):
+        rng = np.random.default_rng(5)
+        X = rng.standard_normal((200, 2)) + 1.2 * rng.choice([-1.0, 1.0], (200, 1))
+        weights = rng.integers(0, 4, 200).astype(float)
+        one = eb.fit(X, model, algorithm, weights=weights)
+        other = eb.fit(X, model, algorithm, weights=factor * weights)
+        assert (other.status, other.run.n_iter) == (one.status, one.run.n_iter)
+        assert one.run.n_iter > 0
+        np.testing.assert_allclose(other.location, one.location, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(other.scale, one.scale, rtol=1e-9)
+        rounding = 1e-9 if factor * weights.sum() > 1e-300 else 0.01  # of the total weight itself
+        assert other.log_likelihood == pytest.approx(
+            factor * one.log_likelihood, rel=rounding, abs=0
+        )
+
+    @pytest.mark.parametrize("algorithm", [NewtonAnderson(), EM()])
+    def test_runs_elsewhere(self, X, algorithm):
+        """The drivers agree on what the weights mean."""
+        sample = ArraySample(X, np.random.default_rng(0).integers(0, 3, N) * 1e-40)
+        one = eb.run(sample, "general", algorithm, max_iter=20, tol=1e-9)
+        other = eb.run(Elsewhere(sample), "general", algorithm, max_iter=20, tol=1e-9)
+        assert one.params.tobytes() == other.params.tobytes()
+        assert one.n_iter == other.n_iter
+
+
+def far(offset, d=2, n=400):
+    """Two clusters at a distance from 0, and the exact differences from there."""
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((n, d)) + 1.5 * rng.choice([-1.0, 1.0], (n, 1)) + offset
+    return rows, rows - offset
+
+
+class TestFarFromZero:
+    def test_tame_data_stay_where_they_are(self, X):
+        for offset in (0.0, 1.0, 1e3):
+            assert not ArraySample(X + offset).origin().any()
+
+    def test_coordinates_one_by_one(self, X):
+        origin = ArraySample(X + np.array([0.0, -1e7, 1e3])).origin()
+        np.testing.assert_allclose(origin, [0.0, -1e7, 0.0], atol=1.0)
+
+    @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+    def test_the_rows_are_moved_exactly(self, X, weighted):
+        weights = np.random.default_rng(0).random(N) if weighted else None
+        sample = ArraySample(X + 1e9, weights)
+        origin = sample.origin()
+        near = sample.about(origin)
+        expected = ArraySample((X + 1e9) - origin, weights)
+        assert fingerprint(near) == fingerprint(expected)
+        assert near.tiles.data.tobytes() == expected.tiles.data.tobytes()
+        np.testing.assert_array_equal(near.rows() + origin, X + 1e9)
+        assert near.row_weights() is None or near.row_weights().tobytes() == weights.tobytes()
+        assert not near.origin().any()
+        assert not near.about(near.moments().m1).origin().any()
+
+    def test_lattice(self):
+        sample = LatticeSample.gaussian(10**6, 2, seed=0, location=1e8)
+        near = sample.about(sample.origin())
+        np.testing.assert_allclose(near.moments().m2, 1.0, rtol=0.01)
+        assert near.n == 10**6
+        assert eb.fit(sample, "general").scale[0] == pytest.approx(1.0, rel=0.01)
+
+    @needs_jit
+    @pytest.mark.parametrize("algorithm", ["auto", "em", "lbfgs", "elu"])
+    @pytest.mark.parametrize("offset", [2.0**20, 2.0**24, 2.0**27, 2.0**40])
+    def test_the_general_model_follows(self, offset, algorithm):
+        rows, near = far(offset)
+        one, other = eb.fit(near, "general", algorithm), eb.fit(rows, "general", algorithm)
+        assert (other.status, other.regime) == (one.status, one.regime)
+        np.testing.assert_allclose(other.scale, one.scale, rtol=1e-6)
+        rounding = 1e-6 + 4e-16 * offset
+        np.testing.assert_allclose(other.location, one.location + offset, rtol=0, atol=rounding)
+        assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-6)
+        assert other.gain == pytest.approx(one.gain, abs=1e-6)
+        np.testing.assert_allclose(
+            model_order(other.run.params), other.location.ravel(), rtol=0, atol=rounding
+        )
+        known = [note for note in other.notes if "differences between rows are known" in note]
+        assert len(known) == (offset > 1e8)
+
+    def test_a_run(self):
+        rows, near = far(2.0**27)
+        start, truth = np.array([-1.0, 0.0, 1.0, 0.5]), np.array([-1.5, -1.5, 1.5, 1.5])
+        options = {"max_iter": 15, "validation": 0.2, "true_scale": 1.0}
+        one = eb.run(near, "general", EM(), start, truth=truth, **options)
+        there = {"truth": truth + 2.0**27, **options}
+        others = [
+            eb.run(rows, "general", EM(), start + 2.0**27, driver=driver, **there)
+            for driver in ("compiled", "python")
+        ]
+        others += eb.run_many([rows, rows], "general", EM(), start + 2.0**27, metrics=True, **there)
+        for other in others:
+            assert other.params.tobytes() == others[0].params.tobytes()
+            np.testing.assert_allclose(other.params, one.params + 2.0**27, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(other.scale, one.scale, rtol=1e-6)
+            for column in ("loss", "gap", "location_error", "scale_error", "validation_loss"):
+                np.testing.assert_allclose(other.trace[column], one.trace[column], atol=1e-6)
+            np.testing.assert_allclose(
+                other.trace["param_3"], one.trace["param_3"] + 2.0**27, atol=1e-6
+            )
+
+    def test_a_start_too_far_away(self):
+        with pytest.raises(
+            ValueError, match=r"start \(minus the mean of the sample\) must be closer"
+        ):
+            eb.run(far(2.0**27)[0], "general", EM(), [0.0, 0.0, 2.0**28, 2.0**28])
+        with pytest.raises(ValueError, match=r"start must have shape \(4,\)"):
+            eb.run(far(2.0**27)[0], "general", EM(), [0.0, 0.0])
+
+    def test_figure(self):
+        rows, near = far(2.0**27, d=1)
+        axes, expected = (
+            fit_figure(eb.fit(part, "general"), part).axes[0] for part in (rows, near)
+        )
+        for line, other in zip(axes.lines, expected.lines, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), other.get_ydata(), atol=1e-6)
+
+    def test_symmetric_models_say_what_is_lost(self):
+        assert not any("digits" in note for note in eb.fit(far(100.0)[0], "isotropic").notes)
+        notes = eb.fit(far(1e6)[0], "isotropic").notes
+        assert any("5 digits of the scale are known" in note for note in notes)
+        with pytest.raises(ValueError, match=r"X must lie within 1e\+07 standard deviations of 0"):
+            eb.fit(far(1e9)[0], "diagonal")
+
+    def test_rows_that_are_all_the_same(self):
+        for value in (1e9, 5.1):
+            with pytest.raises(ValueError, match="X must vary"):
+                eb.fit(np.full((50, 2), value), "general")
+
+
+def model_order(params):
+    """General parameters in the order in which a fit gives its locations."""
+    first, second = params.reshape(2, -1)
+    at = np.argmax(np.abs(second - first))
+    return params if first[at] <= second[at] else np.concatenate([second, first])
 
 
 class TestSplit:

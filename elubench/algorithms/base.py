@@ -103,7 +103,7 @@ class Algorithm:
         return self
 
     def options(self, weight: float = 1.0) -> Floats:
-        """The numbers that the update reads; ``weight`` is the total weight of the sample, n."""
+        """The numbers that the update reads; ``weight`` is the number of rows that count."""
         return np.array([float(getattr(self, field.name)) for field in fields(self)])
 
     def state_size(self, p: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 
 from elubench.cli.machinery import CommandError
 
@@ -78,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise CommandError(f"{options.data}: {error}") from error
+    result = replace(result, notes=(*table.notes, *result.notes))
     if options.json:
         print(json.dumps({"columns": table.names, **result.as_dict()}, indent=2))
     else:

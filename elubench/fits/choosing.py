@@ -26,7 +26,7 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
-    gtol = _SMALL * sample.moments().weight ** -0.875
+    gtol = _SMALL * float(sample.n_weighted) ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")
     if name == "newton":
@@ -48,4 +48,4 @@ def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
         return None
     moments = sample.moments()
     spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
-    return float(_SMALL * moments.weight**-0.875 * spread)
+    return float(_SMALL * float(sample.n_weighted) ** -0.875 * spread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.algorithms import Algorithm
-from elubench.fits import evidence, regimes
+from elubench.fits import evidence, placing, regimes
 from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
 from elubench.fits.result import Fit
 from elubench.fits.starts import start
@@ -17,6 +18,7 @@ from elubench.kernels import ready, reduction
 from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run, run
+from elubench.runs.trace import moved
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
 
@@ -34,7 +36,8 @@ def fit(
     """Fit two Gaussians of equal weight and say in which regime the data are.
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
-    note says so if the mean of X is elsewhere.
+    note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
+    differences from the mean, in a second copy of X; this changes rounding errors only.)
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. From the start that ``fit`` reads off the data, for the isotropic model and
@@ -81,9 +84,7 @@ def fit(
         sample = X
     else:
         sample = ArraySample(X, weights)
-    moments = sample.moments()
-    if not (moments.m2 - moments.m1**2 > 1e-14 * moments.m2).any():
-        raise ValueError("X must vary, got rows that are all the same")
+    sample, origin = placing.placed(sample, model)
     model.check_sample(sample)
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)
@@ -129,7 +130,7 @@ def fit(
     weight = sample.moments().weight
     signs = evidence.signs(found, factor, weight, sample.d)
     return Fit(
-        location=model.ordered(best.params),
+        location=model.ordered(best.params) + origin,
         scale=best.scale,
         log_likelihood=-weight * found.loss,
         gain=weight * (found.one_gaussian - found.loss),
@@ -142,8 +143,8 @@ def fit(
         d=sample.d,
         model=model,
         algorithm=chosen,
-        notes=_notes(model, sample, held, best),
-        run=best,
+        notes=(*placing.digits(model, sample, origin), *_notes(model, sample, held, best)),
+        run=moved(best, origin),
     )
 
 
@@ -163,7 +164,8 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tupl
     notes = []
     m = sample.moments()
     variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
-    offset = float(np.max(np.abs(m.m1 - model.centre(m)) / np.sqrt(variance / m.weight)))
+    offset = float(np.max(np.abs(m.m1 - model.centre(m)) / np.sqrt(variance)))
+    offset *= math.sqrt(m.weight)  # in standard errors
     if offset > 5.0:
         notes.append(
             f"the {model.name} model is symmetric about 0, but the mean of X is {offset:.3g} "

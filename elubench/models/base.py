@@ -67,6 +67,9 @@ class Model(ABC):
     formula: ClassVar[str] = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.
     even: ClassVar[bool]
+    #: True where moving all rows moves the locations along and changes nothing else. Data far from 0
+    #: are then fitted about a point close to them, where no digits are lost.
+    translates: ClassVar[bool] = False
     #: What an algorithm may need of a model beyond the basics, such as "half sum".
     features: ClassVar[frozenset[str]] = frozenset()
     #: Step size and growth that the paper uses for this model.

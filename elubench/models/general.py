@@ -339,6 +339,7 @@ class General(Model):
     name = "general"
     formula = "(1/2) N(theta_1, s I) + (1/2) N(theta_2, s I)"
     even = False
+    translates = True
     features = frozenset({"half sum"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
     natural = Natural(

@@ -124,12 +124,13 @@ def _curves(fit: Fit, sample: Sample) -> tuple[list[float], float, float, float]
     v = np.ones(1) if fit.d == 1 else _direction(fit)
     centres = [float(location @ v) for location in fit.locations]
     variance = float(np.sum(v**2 * fit.scale))
-    m = sample.moments()
+    origin = np.zeros(fit.d) if fit.model.even else sample.origin()
+    m = sample.about(origin).moments() if origin.any() else sample.moments()
     if fit.model.even:
         by_coordinate = m.m2 if fit.model.n_scales(fit.d) == fit.d else np.mean(m.m2)
         return centres, variance, 0.0, float(np.sum(v**2 * by_coordinate))
     spread = float(np.mean(m.m2 - m.m1**2))
-    return centres, variance, float(m.m1 @ v), spread
+    return centres, variance, float((m.m1 + origin) @ v), spread
 
 
 def _edges(values: Floats, weights: Floats | None, sigma: float) -> Floats:

@@ -176,7 +176,7 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
     assert isinstance(sample, PackedSample)
     tiles = sample.even_tiles() if setup.model.even else sample.tiles
     moments = sample.moments()
-    return Data(tiles.data, tiles.weights, tiles.rows, moments.weight, moments.m1, moments.m2)
+    return Data(tiles.data, tiles.weights, tiles.rows, sample.total, moments.m1, moments.m2)
 
 
 def _wants_threads(data: Data) -> bool:

@@ -67,7 +67,11 @@ class Truth(NamedTuple):
 
 @dataclass
 class Setup:
-    """Everything that a driver needs; ``work`` is all that changes."""
+    """Everything that a driver needs; ``work`` is all that changes.
+
+    The rows, the start and the truth are those given minus ``origin`` (d,), which is 0 unless the data
+    lie far from 0; results have it added again.
+    """
 
     train: Sample
     held: Sample | None
@@ -77,6 +81,7 @@ class Setup:
     stop: Stop
     truth: Truth
     work: Work
+    origin: Floats
 
     @property
     def algebra(self) -> Algebra:
@@ -161,22 +166,41 @@ def set_up(
     if not isinstance(algorithm, Algorithm):
         raise TypeError(f"algorithm must be an Algorithm such as EM(), got {algorithm!r}")
     algorithm = algorithm.resolve(model)
+    origin = origin_for(model, train, held)
+    truth = truth.checked(model, train.d, stop.radius)
+    if origin.any():
+        moved = np.tile(origin, 2)
+        train, held = train.about(origin), None if held is None else held.about(origin)
+        if start is not None:
+            start = checks.vector(start, "start", moved.size) - moved
+        if truth.params is not None:
+            truth = truth._replace(params=truth.params - moved)
     if start is None:
         start = model.default_start(train)
-    start = model.check_params(train, start, "start")
+    name = "start (minus the mean of the sample)" if origin.any() else "start"
+    start = model.check_params(train, start, name)
     if model.is_stationary_start(start):
         warnings.warn(
             "start has both components at the same place; EM and gradient steps cannot leave it",
             StationaryStartWarning,
             stacklevel=3,
         )
-    truth = truth.checked(model, train.d, stop.radius)
     place = start
     if algorithm.natural:
         assert model.natural is not None  # resolve has seen to it
         place = _changed(model.natural.from_locations, start, train)
     work = _work(algorithm, place, train, stop, truth)
-    return Setup(train, held, model, algorithm, start, stop, truth, work)
+    return Setup(train, held, model, algorithm, start, stop, truth, work, origin)
+
+
+def origin_for(model: Model, *samples: Sample | None) -> Floats:
+    """The point (d,) about which to fit a model to the first sample: 0 if it is not far from there.
+
+    All samples must be able to move, and the model to follow.
+    """
+    given = [one for one in samples if one is not None]
+    movable = model.translates and all(type(one).about is not Sample.about for one in given)
+    return given[0].origin() if movable else np.zeros(given[0].d)
 
 
 def _changed(change: Any, points: Floats, sample: Sample) -> Floats:
@@ -197,7 +221,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
     return Work(
         counters=np.zeros(loops.COUNTERS_SIZE, dtype=np.int64),
         limits=np.array([*limits, math.inf]),
-        options=algorithm.options(sample.moments().weight),
+        options=algorithm.options(float(sample.n_weighted)),
         state=np.zeros(algorithm.state_size(p)),
         report=np.zeros(layout.REPORT_SIZE),
         truth=np.zeros(p) if truth.params is None else truth.params.copy(),

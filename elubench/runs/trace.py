@@ -7,7 +7,7 @@ that the clock measures the iteration alone (and the validation, which is part o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def result(
         setup.record(validation)
     params = last.copy() if setup.held is None else setup.locations(work.selected)
     describe = getattr(setup.algorithm, "describe", None)
-    return Run(
+    ended = Run(
         status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
         n_iter=n_iter,
         passes=float(setup.passes(counters[loops.PASSES], counters[loops.VALIDATIONS])),
@@ -85,6 +85,17 @@ def result(
         compile_seconds=compiling,
         details=describe(work.state) if describe is not None else {},
     )
+    return moved(ended, setup.origin)
+
+
+def moved(run: Run, by: Floats) -> Run:
+    """The same run with all its locations moved by (d,)."""
+    if not by.any():
+        return run
+    shift = np.resize(by, run.params.size)
+    columns = {f"param_{j}": amount for j, amount in enumerate(shift) if f"param_{j}" in run.trace}
+    trace = run.trace.assign(**{name: run.trace[name] + amount for name, amount in columns.items()})
+    return replace(run, params=run.params + shift, last=run.last + shift, trace=trace)
 
 
 def _trace(setup: Setup, clock: Clock, metrics: bool) -> pd.DataFrame:

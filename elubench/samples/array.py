@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class ArraySample(PackedSample):
     ----------
     X : (n, d) array-like of numbers: NumPy arrays of any layout and real dtype, memory-mapped arrays,
         lists, pandas frames. It is read once, in chunks, into one packed copy, and never changed.
-    weights : (n,) array-like, optional. Non-negative; a weight of k counts a row k times.
+    weights : (n,) array-like, optional. Non-negative; a weight of k counts a row k times. They are kept
+        divided by a power of two, so that sums neither overflow nor underflow whatever their unit.
     """
 
     def __init__(self, X: Any, weights: ArrayLike | None = None):
@@ -36,9 +38,11 @@ class ArraySample(PackedSample):
         for start in range(0, n, step):
             ready(tiles.pack)(_chunk(X, start, start + step), start, packed.data, verdicts)
             _check(verdicts)
+        exponent = 0
         if row_weights is not None:
-            packed.weights.reshape(-1)[:n] = row_weights
-        super().__init__(packed, n)
+            exponent = math.frexp(float(row_weights.max()))[1]
+            packed.weights.reshape(-1)[:n] = np.ldexp(row_weights, -exponent)
+        super().__init__(packed, n, exponent)
         if not np.isfinite(self.moments().m2).all():
             raise ValueError("X must have finite second moments, got values too large to square")
 
@@ -66,7 +70,14 @@ class ArraySample(PackedSample):
 
     def row_weights(self) -> Floats | None:
         """The weights (n,), or None if every row counts once."""
-        return self.tiles.weights.reshape(-1)[: self.n].copy() if self.tiles.weights.size else None
+        if not self.tiles.weights.size:
+            return None
+        given: Floats = np.ldexp(self.tiles.weights.reshape(-1)[: self.n], self.exponent)
+        return given
+
+    @property
+    def n_weighted(self) -> int:
+        return int(np.count_nonzero(self.tiles.weights)) if self.tiles.weights.size else self.n
 
     def _take(self, mask: Any) -> ArraySample:
         weights = self.row_weights()

@@ -6,6 +6,8 @@ cluster) says how to make one pass; models, algorithms and runs work on it uncha
 
 from __future__ import annotations
 
+import copy
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -15,7 +17,9 @@ from numpy.typing import ArrayLike
 from elubench.checks import Floats
 from elubench.kernels import layout, reduction
 from elubench.kernels._jit import ready
-from elubench.kernels.tiles import Tiles
+from elubench.kernels.tiles import Tiles, aligned
+
+_FAR = 1e3  # standard deviations from 0: raw second moments have lost 6 of 16 digits there
 
 
 class Moments(NamedTuple):
@@ -53,6 +57,26 @@ class Sample(ABC):
 
     n: int
     d: int
+
+    @property
+    def n_weighted(self) -> int:
+        """Number of rows with a positive weight; by default n.
+
+        Tolerances follow it. Unlike the total weight, it stays when all weights are multiplied.
+        """
+        return self.n
+
+    def origin(self) -> Floats:
+        """A point (d,) close to the rows if these lie far from 0, else 0.
+
+        Far away, the differences m2 - m1^2 lose their digits, and work is better done on
+        :meth:`about` this point. A sample that cannot be moved says 0.
+        """
+        return np.zeros(self.d)
+
+    def about(self, origin: Floats) -> Sample:
+        """The sample of the rows minus ``origin`` (d,), which needs memory of its own."""
+        raise TypeError(f"{type(self).__name__} cannot be moved")
 
     @abstractmethod
     def moments(self) -> Moments:
@@ -110,16 +134,42 @@ class Sample(ABC):
 
 
 class PackedSample(Sample):
-    """A sample in memory, packed into tiles; the compiled loops read these directly."""
+    """A sample in memory, packed into tiles; the compiled loops read these directly.
 
-    def __init__(self, tiles: Tiles, n: int):
+    The weights in the tiles are those of the rows divided by 2^exponent, and ``total`` is their sum.
+    """
+
+    #: Whether the sample has been moved close to 0 already.
+    near = False
+
+    def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
         self.tiles = tiles
         self.n = n
         self.d = tiles.data.shape[1]
-        self._moments = _moments_of(tiles)
+        self.exponent = exponent
+        self.total, m1, m2 = _moments_of(tiles)
+        self._moments = Moments(math.ldexp(self.total, exponent), m1, m2)
 
     def moments(self) -> Moments:
         return self._moments
+
+    def origin(self) -> Floats:
+        """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
+        if self.near:
+            return np.zeros(self.d)
+        _, m1, m2 = self._moments
+        far = (m1 / _FAR) ** 2 > m2 - m1**2
+        return np.where(far, m1, 0.0)
+
+    def about(self, origin: Floats) -> PackedSample:
+        moved = copy.copy(self)
+        data = aligned(self.tiles.data.size).reshape(self.tiles.data.shape)
+        np.subtract(self.tiles.data, origin[:, None], out=data)
+        padding = self.tiles.rows - (len(data) - 1) * self.tiles.data.shape[2]
+        data[-1, :, padding:] = 0.0
+        PackedSample.__init__(moved, self.tiles._replace(data=data), self.n, self.exponent)
+        moved.near = True
+        return moved
 
     def even_tiles(self) -> Tiles:
         """Tiles with the same sums of even functions of x; fewer of them where possible."""
@@ -127,7 +177,7 @@ class PackedSample(Sample):
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         tiles = self.even_tiles() if even else self.tiles
-        result: Floats = reduction.reduce_tiles(tiles, self._moments.weight, u, b, want)
+        result: Floats = reduction.reduce_tiles(tiles, self.total, u, b, want)
         return result
 
 

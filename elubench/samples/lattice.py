@@ -43,9 +43,7 @@ class LatticeSample(PackedSample):
     """
 
     def __init__(self, nodes: ArrayLike, counts: ArrayLike):
-        rows = np.ascontiguousarray(
-            np.array(checks.table(np.asarray(nodes), "nodes"), dtype=np.float64)
-        )
+        rows = np.array(checks.table(nodes, "nodes"), dtype=np.float64, order="C")
         if not (np.abs(rows) <= LARGEST).all():
             raise ValueError(
                 "nodes must be finite, got NaN, infinity or values too large to square"
@@ -109,6 +107,11 @@ class LatticeSample(PackedSample):
                 f"the sample must have more draws to be split at fraction={fraction}, got n={self.n}"
             )
         return LatticeSample(self.nodes, self.counts - held), LatticeSample(self.nodes, held)
+
+    def about(self, origin: Floats) -> LatticeSample:
+        moved = LatticeSample(self.nodes - origin, self.counts)
+        moved.near = True
+        return moved
 
     def even_tiles(self) -> Tiles:
         """Nodes x and -x merged, for sums of even functions."""

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from elubench.samples.delimited import is_number, read_text
+
 #: File types that can be read.
 SUFFIXES = (".csv", ".npy", ".parquet", ".tsv")
+_LEAST_INDEX = 3  # rows from which on 1, 2, ... looks like an index rather than like data
 
 
 class Table(NamedTuple):
-    """Values (n, d) and the names of the d columns; "1", "2", ... if the file has none."""
+    """Values (n, d) and the names of the d columns; "1", "2", ... if the file has none.
+
+    ``notes`` are sentences about columns that one would hardly want to fit.
+    """
 
     values: Any
     names: list[str]
+    notes: tuple[str, ...] = ()
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
     """Read the given columns, by default all; they must be numeric and complete."""
     path = Path(path)
     suffix = path.suffix.lower()
-    with open(path, "rb") as file:  # raises OSError for a bad path
+    kind = os.stat(
+        path
+    ).st_mode  # raises OSError for a bad path; opening a pipe would wait for ever
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise ValueError(f"{path}: must be a regular file, got a pipe, socket or device")
+    with open(path, "rb") as file:
         empty = not file.read(1)
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
@@ -33,57 +46,78 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
     if empty:
         raise ValueError(f"{path}: the file is empty")
     try:
-        if suffix == ".npy":
-            return _chosen_columns(_array(path), columns)
-        frame = pd.read_parquet(path) if suffix == ".parquet" else _text(path, suffix)
-        frame.columns = pd.Index([str(name) for name in frame.columns])
-        return _chosen(frame, columns)
-    except ValueError as error:  # pandas and pyarrow raise subclasses of it
+        values, names, notes = _read(path, suffix, columns)
+        return Table(values, names, (*notes, *_suspicious(values, names)))
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
+def _read(
+    path: Path, suffix: str, columns: Sequence[str] | None
+) -> tuple[Any, list[str], list[str]]:
+    if columns is not None and len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"columns must be different, got {twice!r} more than once")
+    if suffix == ".npy":
+        return *_chosen_columns(_array(path), columns), []
+    notes: list[str] = []
+    if suffix == ".parquet":
+        frame = _undamaged(lambda: pd.read_parquet(path))
+    else:
+        frame, notes = read_text(path)
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    return *_chosen(frame, columns), notes
+
+
+def _undamaged(read: Callable[[], Any]) -> Any:
+    """What a library reads from a file; whatever a damaged one makes it raise is a ValueError."""
+    try:
+        return read()
+    except ImportError:  # the library itself is missing
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split()) or "the library that reads it gives no reason"
+        raise ValueError(f"the file cannot be read ({type(error).__name__}: {why})") from error
+
+
 def _array(path: Path) -> Any:
-    values = np.load(path, mmap_mode="r", allow_pickle=False)
+    values = _undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+    if not isinstance(values, np.ndarray):
+        values.close()
+        raise ValueError("the file must hold one array, got an .npz archive; save the array alone")
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
         raise ValueError(f"the array must have rows and columns, got shape {values.shape}")
+    if len(values) == 0:
+        raise ValueError("there are no rows")
     if values.dtype.kind not in "fiub":
         raise ValueError(f"the array must hold numbers, got dtype {values.dtype}")
     return values
 
 
-def _chosen_columns(values: Any, columns: Sequence[str] | None) -> Table:
+def _chosen_columns(values: Any, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
     names = [str(j + 1) for j in range(values.shape[1])]
     if columns is None:
-        return Table(values, names)
+        return values, names
     _check_names(columns, names)
-    return Table(values[:, [names.index(name) for name in columns]], list(columns))
+    return values[:, [names.index(name) for name in columns]], list(columns)
 
 
-def _text(path: Path, suffix: str) -> pd.DataFrame:
-    separator = "\t" if suffix == ".tsv" else ","
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
-        first = file.readline().strip()
-    headless = all(_is_number(field) for field in first.split(separator))
-    frame = pd.read_csv(
-        path,
-        sep=separator,
-        header=None if headless else 0,
-        skipinitialspace=True,
-        encoding="utf-8-sig",
-    )
-    if headless:
-        frame.columns = pd.Index([str(j + 1) for j in range(frame.shape[1])])
-    return frame
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field.strip().strip('"'))
-    except ValueError:
-        return False
-    return True
+def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
+    """A sentence for each column that counts the rows or never changes."""
+    notes = []
+    for column, name in zip(values.T, names, strict=True):
+        n, first, last = len(column), float(column[0]), float(column[-1])
+        if first == last and (column == first).all():
+            notes.append(f"column {name!r} is constant: every value is {first:g}")
+        numbered = n >= _LEAST_INDEX and first in (0.0, 1.0) and last == first + n - 1
+        if numbered and (column == np.arange(first, first + n)).all():
+            notes.append(
+                f"column {name!r} numbers the rows from {first:.0f} to {last:.0f}, like an index; "
+                "choose the columns to fit with --columns"
+            )
+    return notes
 
 
 def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
@@ -93,11 +127,14 @@ def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
             raise ValueError(f"there is no column {name!r}; the columns are {shown}")
 
 
-def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> Table:
+def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
     names = [str(name) for name in frame.columns]
     if columns is not None:
         _check_names(columns, names)
         frame, names = frame[list(columns)], list(columns)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"the columns must have different names, got {twice!r} more than once")
     if len(frame) == 0:
         raise ValueError("there are no rows")
     parts = []
@@ -112,12 +149,12 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> Table:
         if missing:
             raise ValueError(f"column {name!r} has {missing} missing value{'s' * (missing > 1)}")
         parts.append(column.to_numpy(dtype=np.float64))
-    return Table(np.column_stack(parts), names)
+    return np.column_stack(parts), names
 
 
 def _example(column: Any) -> str:
     """The first value that is not a number."""
     for row, value in enumerate(column.tolist()):
-        if not isinstance(value, str) or not _is_number(value):
+        if not isinstance(value, str) or not is_number(value):
             return f"row {row + 1} holds {value!r}"
-    return f"it holds {column.dtype}"
+    return f"row 1 holds the text {column.iloc[0]!r}"

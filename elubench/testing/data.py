@@ -33,6 +33,10 @@ class Elsewhere(Sample):
         self.inner, self.n, self.d = inner, inner.n, inner.d
         self.reads, self.interrupt, self.limit = 0, interrupt, limit
 
+    @property
+    def n_weighted(self) -> int:
+        return self.inner.n_weighted
+
     def moments(self) -> Moments:
         return self.inner.moments()
 

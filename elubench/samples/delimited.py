@@ -1,0 +1,110 @@
+"""Tables of text: the separator, the header and decimal commas are found in the file itself.
+
+Every row must have as many fields as the first. pandas would take the first fields of longer rows for
+names of the rows, and fill shorter rows up.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+_SEPARATORS = ("\t", ";", ",")  # the comma last: it may be part of a number, or of a name
+_NAMES = {"\t": "tabs", ";": "semicolons", ",": "commas"}
+_LOOKED_AT = 20  # rows that decide on the separator
+_DECIMAL_COMMA = r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*"
+
+
+class Text(NamedTuple):
+    """What a file of text holds, and what was unusual in reading it."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+
+
+def read_text(path: Path) -> Text:
+    """The columns of a file; they are named "1", "2", ... if its first row consists of numbers."""
+    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
+    header = next(_rows(path, separator), None)
+    if header is None:
+        raise ValueError("there are no rows")
+    headless = all(is_number(field, separator != ",") for field in header)
+    _check_widths(path, separator, headless)
+
+    def read(decimal: str) -> pd.DataFrame:
+        return pd.read_csv(
+            path,
+            sep=separator,
+            header=None if headless else 0,
+            index_col=False,
+            skipinitialspace=True,
+            decimal=decimal,
+            encoding="utf-8-sig",
+        )
+
+    frame, notes = read("."), []
+    if separator != "," and any(_has_decimal_commas(frame[name]) for name in frame):
+        frame = read(",")
+        notes.append(
+            f"{_NAMES[separator]} separate the fields, so commas are read as decimal points"
+        )
+    if headless:
+        frame.columns = pd.Index([str(j + 1) for j in range(frame.shape[1])])
+    return Text(frame, notes)
+
+
+def is_number(field: str, decimal_comma: bool = False) -> bool:
+    """Whether a field holds a number, possibly one with a decimal comma."""
+    try:
+        float(field.strip())
+    except ValueError:
+        return decimal_comma and re.fullmatch(_DECIMAL_COMMA, field) is not None
+    return True
+
+
+def _rows(path: Path, separator: str) -> Iterator[list[str]]:
+    """The fields of each row; blank lines, which pandas leaves out, are no rows."""
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            for fields in csv.reader(file, delimiter=separator, skipinitialspace=True):
+                if len(fields) > 1 or "".join(fields).strip():
+                    yield fields
+        except csv.Error as error:
+            raise ValueError(f"the rows cannot be told apart: {error}") from error
+
+
+def _separator(path: Path) -> str:
+    """The one that cuts the first rows into equally many fields, or else the first row into most."""
+    widths = {
+        separator: [len(fields) for fields in islice(_rows(path, separator), _LOOKED_AT)]
+        for separator in _SEPARATORS
+    }
+    for separator, found in widths.items():
+        if len(set(found)) == 1 and found[0] > 1:
+            return separator
+    return max(reversed(_SEPARATORS), key=lambda separator: widths[separator][:1])
+
+
+def _check_widths(path: Path, separator: str, headless: bool) -> None:
+    first = 0
+    for number, fields in enumerate(_rows(path, separator), start=headless):
+        first = first or len(fields)
+        if len(fields) != first:
+            what = "row 1" if headless else "the header"
+            fits = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+            raise ValueError(
+                f"every row must have as many fields as {what}, {first}, "
+                f"got {fits} in row {number} ({_NAMES[separator]} separate the fields)"
+            )
+
+
+def _has_decimal_commas(column: pd.Series) -> bool:
+    if pd.api.types.is_numeric_dtype(column):
+        return False
+    return bool(column.astype(str).str.fullmatch(_DECIMAL_COMMA).any())
