@@ -10,6 +10,7 @@ from elubench.algorithms import ELU, LBFGS, Algorithm, Newton, NewtonAnderson, S
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
 
+_PRECISION = 1e-4  # gain in log-likelihood at which NewtonAnderson stops
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
 
 
@@ -26,6 +27,8 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
+    if name == "newton-anderson":
+        return NewtonAnderson(precision=_PRECISION)
     gtol = _SMALL * sample.moments().weight ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")

@@ -12,7 +12,7 @@ from elubench.algorithms import Algorithm
 from elubench.fits import evidence, regimes
 from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
 from elubench.fits.result import Fit
-from elubench.fits.starts import start
+from elubench.fits.starts import starts as starts_of
 from elubench.kernels import ready, reduction
 from elubench.models import Model
 from elubench.models.known import named
@@ -23,7 +23,7 @@ from elubench.samples.base import PackedSample
 
 def fit(
     X: Sample | ArrayLike,
-    model: Model | str = "isotropic",
+    model: Model | str = "general",
     algorithm: Algorithm | str = "auto",
     validation: float | None = 0.1,
     seed: int = 0,
@@ -103,11 +103,11 @@ def fit(
 
     _load(model, sample)
     begun = time.perf_counter()
-    first, reads = start(model, train)
+    begins, reads = starts_of(model, train)
     passes = float(reads)
     rng = np.random.default_rng(seed)
     runs = []
-    for begin in [first, *(model.random_start(train, rng) for _ in range(starts - 1))]:
+    for begin in [*begins, *(model.random_start(train, rng) for _ in range(starts - 1))]:
         one = run(
             train, model, chosen, begin, max_iter=max_iter, tol=tolerance(chosen, train),
             validation=held, metrics=False,
