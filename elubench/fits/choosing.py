@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
-from elubench.algorithms import ELU, LBFGS, Algorithm, Newton, NewtonAnderson, Simultaneous
+from elubench.algorithms import (
+    ELU,
+    LBFGS,
+    Algorithm,
+    GradientDescent,
+    Newton,
+    NewtonAnderson,
+    Simultaneous,
+)
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
 
@@ -45,10 +53,13 @@ def stops_by_validation(algorithm: Algorithm) -> bool:
 def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
     """The length of a step at which to stop, or None for an algorithm with a rule of its own.
 
-    It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8).
+    It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8). Gradient descent makes steps of
+    eta times the gradient, which is EM's step over the scale.
     """
     if algorithm.natural or stops_by_validation(algorithm):
         return None
     moments = sample.moments()
-    spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
+    spread = math.sqrt(max(float(np.mean(moments.m2 - moments.m1**2)), 0.0))
+    if isinstance(algorithm, GradientDescent):
+        return float(_SMALL * moments.weight**-0.875 / spread * (algorithm.eta or 1.0))
     return float(_SMALL * moments.weight**-0.875 * spread)

@@ -15,7 +15,7 @@ _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a po
 
 
 def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
-    """The best start, a second one if it is elsewhere, and the number of passes made.
+    """The best start, a second one if it belongs to another maximum, and the number of passes made.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
@@ -23,23 +23,33 @@ def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
     """
     points, passes = model.candidates(sample)
     single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
-    for count in (*_KEPT, 0):
+    for count in (*_KEPT, len(points)):
         answers = model.evaluate(sample, points, layout.LOG_COSH)
         passes += 1
         usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
         if not usable.any():
             return [points[0]], passes
         order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
-        points = answers.em[order[: min(count or len(points), np.count_nonzero(usable))]]
+        order = order[: min(count, np.count_nonzero(usable))]
+        before, gaps, points = points[order], answers.gap[order], answers.em[order]
         scales = np.stack([model.scale(sample, point) for point in points])
         if not (scales > _POINTS * single).all():
             raise ValueError(
                 "X must have more than two points, got two points, to which both components shrink: "
                 "the likelihood is unbounded"
             )
-        points = np.ascontiguousarray(points)
-    first, unit = points[0], float(np.sqrt(np.min(scales[0])))
-    for other in points[1:]:
-        if model.location_error(first, other) > _APART * unit:
-            return [first, other], passes
-    return [first], passes
+    apart = _APART * float(np.sqrt(np.min(scales[0])))
+    others = [k for k in range(1, len(points)) if model.location_error(*points[[0, k]]) > apart]
+    if not others:
+        return [points[0]], passes
+    # another maximum has a higher loss on the way to it
+    labels = [_nearer(model, before[0], before[k]) for k in others]
+    middles = model.gaps(sample, 0.5 * (before[0] + np.stack(labels)))
+    beyond = [points[k] for k, gap in zip(others, middles, strict=True) if gap > gaps[k]]
+    return [points[0], *beyond[:1]], passes + 1
+
+
+def _nearer(model: Model, one: Floats, other: Floats) -> Floats:
+    """The other, its labels exchanged if that brings it closer."""
+    swapped = model.swapped(other)
+    return min(other, swapped, key=lambda point: float(np.sum((point - one) ** 2)))
