@@ -42,7 +42,7 @@ def memory(line):
 
 n, d = int(sys.argv[1]), int(sys.argv[2])
 import elubench as eb
-eb.fit(eb.gaussian(n=1000, d=d, seed=1))  # the kernels
+eb.fit(eb.gaussian(n=1000, d=d, seed=1), "isotropic")  # the kernels
 X = eb.gaussian(n=n, d=d, seed=0)
 try:
     with open("/proc/self/clear_refs", "w") as file:
@@ -50,7 +50,7 @@ try:
 except OSError:
     pass
 before = memory("VmRSS")
-fit = eb.fit(X)
+fit = eb.fit(X, "isotropic")
 after = memory("VmHWM")
 assert fit.regime == "over-specified", fit.summary()
 print(json.dumps([before, after, X.nbytes]))

@@ -143,7 +143,7 @@ class TestOptions:
         [
             (["--model", "spherical"], "isotropic"),
             (["--algorithm", "fast"], "newton-anderson"),
-            (["--algorithm", "centred-elu"], "half sum"),
+            (["--model", "isotropic", "--algorithm", "centred-elu"], "half sum"),
             (["--validation", "2"], "validation"),
             (["--starts", "0"], "starts"),
             (["--starts", "many"], "--starts"),
@@ -225,7 +225,7 @@ class TestFigure:
         from dataclasses import replace
 
         X = eb.gaussian(50, 2, seed=0)
-        fit = replace(eb.fit(X), location=np.zeros(2))
+        fit = replace(eb.fit(X, "isotropic"), location=np.zeros(2))
         assert figures.fit_figure(fit, X).axes
 
     def test_other_data_refused(self):

@@ -137,7 +137,7 @@ class TestRegime:
         """All of 20; ``benchmarks.regimes`` counts more."""
         found = [eb.fit(two(10_000, d, half, seed), model) for seed in range(20)]
         assert [fit.regime for fit in found].count(regime) >= 19
-        assert max(fit.passes for fit in found) < 25
+        assert max(fit.passes for fit in found) < 40
 
     @pytest.mark.slow_without_jit
     @pytest.mark.parametrize("model", MODELS)
@@ -252,7 +252,7 @@ class TestSymmetries:
         fit = eb.fit(two(200, 3, 2.0, seed=11), "general")
         at = np.argmax(np.abs(fit.location[1] - fit.location[0]))
         assert fit.location[0, at] < fit.location[1, at]
-        symmetric = eb.fit(two(200, 3, 2.0, seed=11))
+        symmetric = eb.fit(two(200, 3, 2.0, seed=11), "isotropic")
         assert symmetric.location[np.argmax(np.abs(symmetric.location))] > 0.0
         np.testing.assert_array_equal(symmetric.locations[1], symmetric.location)
 
@@ -279,11 +279,11 @@ class TestStart:
         X = two(scaled(3000, 200), 10, 2.0, seed=3) + 1.0
         sample = eb.ArraySample(X)
         centre, units = sample.moments().m1, X.std(axis=0)
-        exact = directions.longest(sample, centre, units)
+        exact = directions.leading(sample, centre, units, 1)
         monkeypatch.setattr(directions, "PAIRS_UP_TO", 4)
-        found = directions.longest(sample, centre, units)
-        assert found[0] == pytest.approx(exact[0], rel=1e-3)
-        assert abs(found[1] @ exact[1]) == pytest.approx(1.0, abs=1e-2)
+        found = directions.leading(sample, centre, units, 1)
+        assert found[0][0] == pytest.approx(exact[0][0], rel=1e-3)
+        assert abs(found[1][0] @ exact[1][0]) == pytest.approx(1.0, abs=1e-2)
 
     @pytest.mark.parametrize("model", MODELS)
     @pytest.mark.parametrize("half", [30.0, 1e4])
@@ -352,7 +352,7 @@ class TestAlgorithms:
     @pytest.mark.parametrize("d", [1, 4])
     def test_passes_on_one_gaussian(self, model, d):
         fit = eb.fit(eb.gaussian(scaled(200_000, 500), d, seed=1), model)
-        assert fit.passes < 25
+        assert fit.passes < 40
         assert fit.regime == "over-specified"
         assert "crawls" in fit.summary()
 
@@ -440,7 +440,7 @@ class TestRefusals:
             (rows(1, 2, 3), {"model": "spherical"}, "isotropic"),
             (rows(1, 2, 3), {"algorithm": "fast"}, "newton-anderson"),
             (rows(1, 2, 3), {"algorithm": None}, "newton-anderson"),
-            (rows(1, 2, 3), {"algorithm": "centred-elu"}, "half sum"),
+            (rows(1, 2, 3), {"model": "isotropic", "algorithm": "centred-elu"}, "half sum"),
             (rows(1, 2, 3), {"validation": 1.0}, "validation"),
             (rows(1, 2, 3), {"validation": 0.0}, "validation"),
             (rows(1, 2, 3), {"algorithm": "elu"}, "n=3"),

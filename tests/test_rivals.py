@@ -295,6 +295,39 @@ class TestNewtonAnderson:
         assert run.passes <= 60
         assert run.scale[0] == pytest.approx(1.0, rel=0.2)
 
+    def test_follows_a_valley_from_a_plateau(self):
+        """The valley of the diagonal model is a hyperbola; in its middle nothing seems to be left."""
+        model = eb.Diagonal()
+        for seed in (5, 8, 11, 28, 34, 35):
+            rows = np.random.default_rng([2, 1000, seed]).standard_normal((1000, 2))
+            sample = eb.ArraySample(rows)
+            second = rows.T @ rows / len(rows)
+            middle = np.sqrt(abs(second[0, 1])) * np.array([1.0, np.sign(second[0, 1])])
+            run = eb.run(sample, model, eb.NewtonAnderson(), model.em_step(sample, middle))
+            onwards = eb.run(sample, model, eb.EM(), run.params + 1e-3, max_iter=scaled(3000, 50))
+            left = model.gap(sample, run.params) - model.gap(sample, onwards.params)
+            assert run.status == "converged"
+            assert left * sample.n <= 0.01
+
+    @pytest.mark.parametrize("far", [1e4, 1e6])
+    @pytest.mark.parametrize(("n", "d"), [(39, 5), (200, 12)])
+    def test_one_far_row_leaves_nothing_to_em(self, n, d, far):
+        """The eigenvalues of the Hessian span 15 orders of magnitude, and the lowest one matters."""
+        model = eb.General()
+        X = np.random.default_rng(0).standard_normal((n, d))
+        X[0] *= far
+        sample = eb.ArraySample(X)
+        start = np.concatenate([X[1], 0.9 * X[0]])
+        run = eb.run(sample, model, eb.NewtonAnderson(), start)
+        end = run.params
+        for _ in range(5):
+            end = model.em_step(sample, end)
+        left = model.gap(sample, run.params) - model.gap(sample, end)
+        # the terms of the gap are of the order of the squared distance in scales times the precision
+        rounding = n * (X[0] @ X[0]) / n * np.finfo(float).eps
+        assert left * n <= 0.01 + rounding
+        assert run.scale[0] == pytest.approx((n - 1) / n * X[1:].var(axis=0).mean(), rel=0.02)
+
     def test_units_do_not_matter(self):
         X = np.random.default_rng(6).normal((0.5, 0.0), size=(200, 2))
         for model in MODELS:

@@ -15,7 +15,9 @@ Three things are different here.
    order 7 along an axis and of order 1 across it, so one factor cannot serve both.
 3. Where the gradient predicts no further gain, the lowest eigendirection is tried once before stopping:
    at a saddle (one Gaussian is always a stationary point) the gradient does not show the way down, nor
-   does the Hessian where it vanishes.
+   does the Hessian where it vanishes. With more coordinates than one, such a direction may also be a
+   valley that bends away from the straight line: there Newton's steps go on until they predict much
+   less.
 
 One read of the data gives loss, gradient and Hessian; every trial counts as a pass.
 """
@@ -42,8 +44,11 @@ _LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or
 _LONGEST_SHARE = 0.75  # of the iterate's norm if that is more: never just onto the centre
 _LEAST_ORDER, _MOST_ORDER = 0.5, 12.0
 _MOST_PROBES = 4.0
+_UNEQUAL = 1e3  # ratio of two coordinates' units from which on they are scaled
 # at a root of order 7 or 3, what is left is 1.75 or 1.5 times what Newton's model predicts
 _CAUTION = 0.4
+_PLATEAU = 0.002  # the same on a plateau, where the prediction says nothing about what is left
+_HELD = 10.0  # the lowest curvature that is no plateau, over the one that a probe looks into
 
 
 @kernel("exact")
@@ -89,7 +94,56 @@ def eigen(matrix: Any, vectors: Any) -> None:
 
 
 @kernel("exact")
-def _retreat(options: Any, state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
+def _units(hessian: Any, iterate: Any, units: Any) -> None:
+    """A length for each coordinate: 1, unless they would differ by so much that digits are lost.
+
+    Between narrow components the half difference over the scale is of the order of 10^6 and the
+    eigenvalues of the Hessian span 10^15. In units of a coordinate's own size, or of the length at
+    which its loss changes by 1/2 if that is less, they are comparable again.
+    """
+    least, most = np.inf, 0.0
+    for j in range(iterate.size):
+        units[j] = max(1.0, abs(iterate[j]))
+        if units[j] * units[j] * abs(hessian[j, j]) > 1.0:
+            units[j] = 1.0 / math.sqrt(abs(hessian[j, j]))
+        least, most = min(least, units[j]), max(most, units[j])
+    if most < _UNEQUAL * least:
+        units[:] = 1.0
+
+
+@kernel("exact")
+def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
+    """Eigenvalues in these units to the diagonal, eigenvectors to the columns; a floor for curvature."""
+    p = units.size
+    for i in range(p):
+        for j in range(p):
+            hessian[i, j] *= units[i] * units[j]
+    eigen(hessian, vectors)
+    largest = 1.0
+    for i in range(p):
+        largest = max(largest, abs(hessian[i, i]))
+    return 1e-13 * largest
+
+
+@kernel("exact")
+def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, step: Any) -> float:
+    """Newton's step with the absolute values of the curvatures; the decrease that it predicts."""
+    p, predicted = units.size, 0.0
+    for j in range(p):
+        step[j] = 0.0
+    for i in range(p):
+        slope = 0.0
+        for j in range(p):
+            slope += vectors[j, i] * (units[j] * gradient[j])
+        curvature = max(abs(values[i, i]), floor)
+        predicted += 0.5 * slope * slope / curvature
+        for j in range(p):
+            step[j] -= slope / curvature * (units[j] * vectors[j, i])
+    return predicted
+
+
+@kernel("exact")
+def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
     """After a rejected trial: the plain step, then shorter ones."""
     if state[_PHASE] == _PROBE:
         finish(report)
@@ -122,7 +176,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
 
     ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
     if phase != _START and not (gap[0] <= ceiling):
-        _retreat(options, state, points, iterate, newton, report)
+        _retreat(state, points, iterate, newton, report)
         return
     state[_HISTORY] = 1.0 if phase in (_EXTRAPOLATED, _PLAIN) else 0.0
     for j in range(p):
@@ -133,36 +187,28 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         accept(report, 1.0)
     state[_GAP] = gap[0]
 
-    values, vectors = hessian[0], np.empty((p, p))
-    eigen(values, vectors)
-    largest, lowest = 0.0, 0
+    values, vectors, units = hessian[0], np.empty((p, p)), np.empty(p)
+    _units(values, iterate, units)
+    floor = _decompose(values, units, vectors)
+    lowest = 0
     for i in range(p):
-        largest = max(largest, abs(values[i, i]))
         if values[i, i] < values[lowest, lowest]:
             lowest = i
-    floor = 1e-13 * max(1.0, largest)
-    predicted = 0.0
-    for j in range(p):
-        newton[j] = 0.0
-    for i in range(p):
-        slope = 0.0
-        for j in range(p):
-            slope += vectors[j, i] * gradient[0, j]
-        curvature = max(abs(values[i, i]), floor)
-        predicted += 0.5 * slope * slope / curvature
-        for j in range(p):
-            newton[j] -= slope / curvature * vectors[j, i]
+    predicted = _newton(values, vectors, floor, gradient[0], units, newton)
     length, longest = norm(newton), max(_LONGEST, _LONGEST_SHARE * norm(iterate))
     if length > longest:
         for j in range(p):
             newton[j] *= longest / length
         length = longest
 
-    if predicted < _CAUTION * target:
-        value = values[lowest, lowest]
+    value = values[lowest, lowest]
+    # a direction that the Hessian does not hold may be a valley that bends: with more coordinates
+    # than one its floor falls where the straight line rises, and only Newton's steps can follow it
+    held = p == 1 or 0.5 * value * options[1] * options[1] > _HELD * target
+    if predicted < (_CAUTION if held else _PLATEAU) * target:
         along = 0.0
         for j in range(p):
-            along += vectors[j, lowest] * iterate[j]
+            along += vectors[j, lowest] * iterate[j] / units[j]
         reach = 0.0
         if value < 0.0 and 0.25 * value * value > target:
             reach = math.sqrt(-value)  # the bottom of value r^2 / 2 + r^4 / 4, as at d >= 2
@@ -177,7 +223,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         state[_PHASE] = _PROBE
         reach = reach if along >= 0.0 else -reach
         for j in range(p):
-            points[0, j] = iterate[j] + reach * vectors[j, lowest]
+            points[0, j] = iterate[j] + reach * units[j] * vectors[j, lowest]
         return
 
     state[_PHASE] = _PLAIN
@@ -186,22 +232,21 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         points[0, j] = iterate[j] + newton[j]
     if state[_HISTORY] == 0.0:
         return
-    square = 0.0
     trial = np.zeros(p)
     for i in range(p):
         moved, changed, step = 0.0, 0.0, 0.0
         for j in range(p):
-            moved += vectors[j, i] * (iterate[j] - last[j])
-            changed += vectors[j, i] * (newton[j] - last_newton[j])
-            step += vectors[j, i] * newton[j]
+            moved += vectors[j, i] * ((iterate[j] - last[j]) / units[j])
+            changed += vectors[j, i] * ((newton[j] - last_newton[j]) / units[j])
+            step += vectors[j, i] * (newton[j] / units[j])
         order = 1.0 if changed == 0.0 else -moved / changed
         order = min(max(order, _LEAST_ORDER), _MOST_ORDER)
-        square += (order * step) ** 2
         for j in range(p):
-            trial[j] += order * step * vectors[j, i]
-    if math.sqrt(square) <= 2.0 * max(norm(iterate), length):
+            trial[j] += order * step * (units[j] * vectors[j, i])
+    extrapolated = norm(trial)
+    if extrapolated <= 2.0 * max(norm(iterate), length):
         state[_PHASE] = _EXTRAPOLATED
-        report[STEP] = math.sqrt(square) / length
+        report[STEP] = extrapolated / length
         for j in range(p):
             points[0, j] = iterate[j] + trial[j]
 

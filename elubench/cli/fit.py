@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("data", metavar="DATA", help=".csv, .tsv, .npy or .parquet")
     parser.add_argument(
-        "--model", default="isotropic", help=f"{', '.join(known())} (default isotropic)"
+        "--model", default="general", help=f"{', '.join(known())} (default general)"
     )
     parser.add_argument(
         "--algorithm",
@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="M",
-        help="number of starts: the default one and M - 1 random ones (default 1)",
+        help="starts: those read off the data and M - 1 random ones (default 1)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="SEED", help="seed of held-out rows and starts"

@@ -6,10 +6,19 @@ import math
 
 import numpy as np
 
-from elubench.algorithms import ELU, LBFGS, Algorithm, Newton, NewtonAnderson, Simultaneous
+from elubench.algorithms import (
+    ELU,
+    LBFGS,
+    Algorithm,
+    GradientDescent,
+    Newton,
+    NewtonAnderson,
+    Simultaneous,
+)
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
 
+_PRECISION = 1e-4  # gain in log-likelihood at which NewtonAnderson stops
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
 
 
@@ -26,6 +35,8 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
+    if name == "newton-anderson":
+        return NewtonAnderson(precision=_PRECISION)
     gtol = _SMALL * float(sample.n_weighted) ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")
@@ -42,10 +53,14 @@ def stops_by_validation(algorithm: Algorithm) -> bool:
 def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
     """The length of a step at which to stop, or None for an algorithm with a rule of its own.
 
-    It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8).
+    It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8). Gradient descent makes steps of
+    eta times the gradient, which is EM's step over the scale.
     """
     if algorithm.natural or stops_by_validation(algorithm):
         return None
     moments = sample.moments()
-    spread = math.sqrt(float(np.mean(moments.m2 - moments.m1**2)))
-    return float(_SMALL * float(sample.n_weighted) ** -0.875 * spread)
+    small = _SMALL * float(sample.n_weighted) ** -0.875
+    spread = math.sqrt(max(float(np.mean(moments.m2 - moments.m1**2)), 0.0))
+    if isinstance(algorithm, GradientDescent):
+        return float(small / spread * (algorithm.eta or 1.0))
+    return float(small * spread)

@@ -78,8 +78,11 @@ def _about_the_mean(variance: Floats, scales: int) -> float:
     return 0.5 * (total + d * math.log(2.0 * math.pi) + d)
 
 
-def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, int]:
-    """The largest eigenvalue of the derivative of EM's step, by differences, and passes made.
+def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, float, int]:
+    """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
+
+    The factor is the largest eigenvalue of the derivative of EM's step, by differences. A step gains
+    half the slope times its length, and the steps after it form a geometric series.
 
     One read serves a whole block of directions. If the block does not span all parameters, it is
     refined by subspace iteration.
@@ -96,16 +99,20 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, in
         wanted[:, 0] = apart / units
         basis, _ = np.linalg.qr(wanted)
     passes = 1 if block == p else REFINEMENTS
-    values = np.ones(1)
+    values, step = np.ones(1), 0.0
     for _ in range(passes):
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
-        em = model.evaluate(sample, points).em
+        answers = model.evaluate(sample, points)
+        em = answers.em
+        step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
-            return math.nan, passes
+            return math.nan, math.nan, passes
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
-    return float(min(np.max(np.abs(values)), 1.0)), passes
+    factor = float(min(np.max(np.abs(values)), 1.0))
+    left = sample.moments().weight * step / max(1.0 - factor, np.finfo(float).eps)
+    return factor, left, passes
 
 
 def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:

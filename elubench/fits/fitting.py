@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from elubench.algorithms import Algorithm
 from elubench.fits import evidence, placing, regimes
 from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
 from elubench.fits.result import Fit
-from elubench.fits.starts import start
+from elubench.fits.starts import starts as starts_of
 from elubench.kernels import ready, reduction
 from elubench.models import Model
 from elubench.models.known import named
@@ -22,10 +23,13 @@ from elubench.runs.trace import moved
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PackedSample
 
+_CONSTANT = 1e-14  # variance over second moment that is rounding
+_LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave to EM
+
 
 def fit(
     X: Sample | ArrayLike,
-    model: Model | str = "isotropic",
+    model: Model | str = "general",
     algorithm: Algorithm | str = "auto",
     validation: float | None = 0.1,
     seed: int = 0,
@@ -38,6 +42,10 @@ def fit(
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
     differences from the mean, in a second copy of X; this changes rounding errors only.)
+
+    The likelihood has several maxima. Parts of equal and of unequal size along the directions in which
+    the data spread most are compared, a few steps of EM refine the better ones, and the best two are
+    run. If no run ends above one Gaussian, that is the answer.
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. From the start that ``fit`` reads off the data, for the isotropic model and
@@ -65,7 +73,7 @@ def fit(
     validation : fraction of the rows that ELU, CentredELU and Simultaneous hold out to decide when to
         stop. The other algorithms never raise the loss and use every row. None: no early stopping.
     seed : of the choice of held-out rows and of random starts.
-    starts : number of starts: the one read off the data, and random ones. The best fit is kept.
+    starts : 1 for those read off the data; each further one is random. The best fit is kept.
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
     max_iter : iterations per run; by default 10,000, and 1,000 for ELU, CentredELU and Simultaneous,
         which do not stop by themselves.
@@ -85,6 +93,7 @@ def fit(
     else:
         sample = ArraySample(X, weights)
     sample, origin = placing.placed(sample, model)
+    moments = sample.moments()
     model.check_sample(sample)
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)
@@ -104,11 +113,12 @@ def fit(
 
     _load(model, sample)
     begun = time.perf_counter()
-    first, reads = start(model, train)
-    passes = float(reads)
+    passes = float(_check_columns(model, train))
+    begins, reads = starts_of(model, train)
+    passes += reads
     rng = np.random.default_rng(seed)
     runs = []
-    for begin in [first, *(model.random_start(train, rng) for _ in range(starts - 1))]:
+    for begin in [*begins, *(model.random_start(train, rng) for _ in range(starts - 1))]:
         one = run(
             train, model, chosen, begin, max_iter=max_iter, tol=tolerance(chosen, train),
             validation=held, metrics=False,
@@ -122,19 +132,34 @@ def fit(
     if len(runs) > 1:
         gaps = model.gaps(train, np.stack([one.params for one in runs]))
         passes += 1
-        best = runs[int(np.nanargmin(gaps))]
+        best = runs[0] if np.isnan(gaps).all() else runs[int(np.nanargmin(gaps))]
 
-    found = evidence.likelihood(model, sample, train, best.params)
-    factor, more = evidence.contraction(model, train, best.params)
-    passes += 1 + more
-    weight = sample.moments().weight
-    signs = evidence.signs(found, factor, weight, sample.d)
+    params, fitted, notes = best.params, train, _notes(model, sample, held, best)
+    found = evidence.likelihood(model, sample, train, params)
+    passes += 1
+    if not found.loss <= found.one_gaussian:
+        params, fitted = model.truth(model.centre(moments), sample.d), sample
+        found = found._replace(
+            loss=found.one_gaussian, best_gaussian=found.one_gaussian, half_distance=0.0,
+            rival=regimes.ONE_GAUSSIAN,
+        )  # fmt: skip
+        notes.append("no run ended above one Gaussian, so the answer is one Gaussian, given twice")
+    factor, left, more = evidence.contraction(model, fitted, params)
+    passes += more
+    status = best.status
+    if status == "converged" and left > _LEFT:
+        status = "stalled"
+        notes.append(
+            f"{chosen.name} stopped where EM would still gain about {left:.2g} in log-likelihood; "
+            "use newton-anderson"
+        )
+    signs = evidence.signs(found, factor, moments.weight, sample.d)
     return Fit(
-        location=model.ordered(best.params) + origin,
-        scale=best.scale,
-        log_likelihood=-weight * found.loss,
-        gain=weight * (found.one_gaussian - found.loss),
-        status=best.status,
+        location=model.ordered(params) + origin,
+        scale=model.scale(fitted, params),
+        log_likelihood=-moments.weight * found.loss,
+        gain=moments.weight * (found.one_gaussian - found.loss),
+        status=status,
         regime=regimes.regime(signs),
         evidence=signs,
         passes=passes,
@@ -143,9 +168,25 @@ def fit(
         d=sample.d,
         model=model,
         algorithm=chosen,
-        notes=(*placing.digits(model, sample, origin), *_notes(model, sample, held, best)),
+        notes=(*placing.digits(model, sample, origin), *notes),
         run=moved(best, origin),
     )
+
+
+def _check_columns(model: Model, sample: Sample) -> int:
+    """Raise ValueError if the likelihood is unbounded because of a column; the passes made."""
+    columns, passes = model.collapsing(sample)
+    if columns:
+        raise ValueError(
+            f"X must have columns of more than one absolute value for the {model.name} model, whose "
+            f"likelihood is unbounded otherwise, got column {_listed(columns)}; leave it out"
+        )
+    return passes
+
+
+def _listed(columns: Sequence[int]) -> str:
+    """Columns counted from 1."""
+    return ", ".join(str(column + 1) for column in columns)
 
 
 def _load(model: Model, sample: Sample) -> None:
@@ -160,9 +201,15 @@ def _load(model: Model, sample: Sample) -> None:
         ready(each)
 
 
-def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tuple[str, ...]:
+def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list[str]:
     notes = []
     m = sample.moments()
+    constant = np.flatnonzero(m.m2 - m.m1**2 <= _CONSTANT * m.m2).tolist()
+    if constant.size:
+        notes.append(
+            f"column {_listed(constant)} of X is constant: it holds nothing to tell components apart, "
+            "but counts in the common scale; leave it out"
+        )
     variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
     offset = float(np.max(np.abs(m.m1 - model.centre(m)) / np.sqrt(variance)))
     offset *= math.sqrt(m.weight)  # in standard errors
@@ -181,4 +228,4 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> tupl
         notes.append("the run diverged; this is its last iterate with a positive scale")
     if best.status == "interrupted":
         notes.append("the run was interrupted; this is its last iterate")
-    return tuple(notes)
+    return notes

@@ -1,4 +1,4 @@
-"""Where a fit starts: one step of EM from the best of the model's candidates."""
+"""Where a fit starts: after a few steps of EM from the best of the model's candidates."""
 
 from __future__ import annotations
 
@@ -9,30 +9,47 @@ from elubench.kernels import layout
 from elubench.models import Model
 from elubench.samples import Sample
 
-_POINTS = 1e-12  # of the scale of one Gaussian: a component that narrow is a point
-_NARROW = 0.1  # of that scale: the means are more than three standard deviations from the middle
+_KEPT = (6, 3)  # candidates that are compared again after a step of EM, and after another
+_APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
+_POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
-def start(model: Model, sample: Sample) -> tuple[Floats, int]:
-    """The start and the number of passes made.
+def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
+    """The best start, a second one if it belongs to another maximum, and the number of passes made.
 
-    The step is free, being part of the read that compares the candidates, and it goes almost all the
-    way if the components are far apart.
+    All candidates are compared in one read of the data. A candidate is only a guess, so the better
+    ones are compared again after a step of EM; the step is part of the read. Where components are far
+    apart it goes almost all the way.
     """
-    candidates, passes = model.candidates(sample)
-    answers = model.evaluate(sample, candidates, layout.LOG_COSH)
-    passes += 1
-    if np.isnan(answers.gap).all():
-        return candidates[0], passes
-    begin = answers.em[int(np.nanargmin(answers.gap))]
+    points, passes = model.candidates(sample)
     single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
-    for _ in range(2):  # between narrow components the loss is steep, but EM arrives in a step
-        if not _POINTS < float(np.min(model.scale(sample, begin) / single)) < _NARROW:
-            break
-        begin, passes = model.em_step(sample, begin), passes + 1
-    if not (model.scale(sample, begin) > _POINTS * single).all():
-        raise ValueError(
-            "X must have more than two points, got two points, to which both components shrink: the "
-            "likelihood is unbounded"
-        )
-    return begin, passes
+    for count in (*_KEPT, len(points)):
+        answers = model.evaluate(sample, points, layout.LOG_COSH)
+        passes += 1
+        usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
+        if not usable.any():
+            return [points[0]], passes
+        order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
+        order = order[: min(count, np.count_nonzero(usable))]
+        before, gaps, points = points[order], answers.gap[order], answers.em[order]
+        scales = np.stack([model.scale(sample, point) for point in points])
+        if not (scales > _POINTS * single).all():
+            raise ValueError(
+                "X must have more than two points, got two points, to which both components shrink: "
+                "the likelihood is unbounded"
+            )
+    apart = _APART * float(np.sqrt(np.min(scales[0])))
+    others = [k for k in range(1, len(points)) if model.location_error(*points[[0, k]]) > apart]
+    if not others:
+        return [points[0]], passes
+    # another maximum has a higher loss on the way to it
+    labels = [_nearer(model, before[0], before[k]) for k in others]
+    middles = model.gaps(sample, 0.5 * (before[0] + np.stack(labels)))
+    beyond = [points[k] for k, gap in zip(others, middles, strict=True) if gap > gaps[k]]
+    return [points[0], *beyond[:1]], passes + 1
+
+
+def _nearer(model: Model, one: Floats, other: Floats) -> Floats:
+    """The other, its labels exchanged if that brings it closer."""
+    swapped = model.swapped(other)
+    return min(other, swapped, key=lambda point: float(np.sum((point - one) ** 2)))

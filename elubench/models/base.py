@@ -291,8 +291,15 @@ class Model(ABC):
     def check_sample(self, sample: Sample) -> None:
         """Raise ValueError for a sample to which one Gaussian of this model cannot be fitted."""
         centre = self.truth(self.centre(sample.moments()), sample.d)
-        if not (self.scale(sample, centre) > 0).all():
-            raise ValueError(f"X must vary, got no positive scale for the {self.name} model")
+        positive = self.scale(sample, centre) > 0
+        if not positive.all():
+            flat = ", ".join(str(column + 1) for column in np.flatnonzero(~positive))
+            where = f" in column {flat}" if positive.size > 1 else ""
+            raise ValueError(f"X must vary, got no positive scale for the {self.name} model{where}")
+
+    def collapsing(self, sample: Sample) -> tuple[list[int], int]:
+        """Columns on which the likelihood is unbounded, and the passes made; by default none."""
+        return [], 0
 
     def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Moments]:
         return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()

@@ -19,7 +19,9 @@ from elubench.models.flatness import Flatness, location_scale
 from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import Moments, Sample
 
+_ALONG = (0.45, 0.7)  # half distances along an axis, in units of its spread
 _TRIED_AXES = 32  # coordinates up to which a fit tries every axis as a start
+_LONG, _SAME = 1e3, 1e-14  # a direction, and how close to 1 a mean absolute value is 1
 _MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
@@ -202,8 +204,19 @@ class Diagonal(SymmetricModel):
         spread = self.spread(moments)
         steps, passes = directions.steps(sample, self.centre(moments), spread)
         if 1 < sample.d <= _TRIED_AXES:
-            steps += list(np.diag(0.7 * spread))
+            steps += [each for share in _ALONG for each in np.diag(share * spread)]
         return steps, passes
+
+    def collapsing(self, sample: Sample) -> tuple[list[int], int]:
+        """Columns of one absolute value: both components can shrink to it, whatever the others do.
+
+        In units of its root mean square, such a column has the mean absolute value 1, which is T1 along
+        a direction so long that tanh is the sign.
+        """
+        spread = self.spread(sample.moments())
+        t1 = sample.sums(np.diag(_LONG / spread), np.zeros(sample.d), 0, even=True)
+        mean = np.diagonal(t1[:, layout.T1 : layout.T1 + sample.d]) / spread
+        return [int(j) for j in np.flatnonzero(mean >= 1.0 - _SAME)], 1
 
     def mle_starts(self, sample: Sample) -> list[Floats]:
         """The loss has a local minimum near every axis, so the first axes are starts as well."""

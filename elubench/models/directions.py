@@ -15,6 +15,10 @@ PAIRS_UP_TO = 128
 BLOCK, REFINEMENTS = 8, 3
 
 _RADII = (0.1, 0.35, 0.7, 0.9)  # half distances to try, in units of the data's spread along them
+_LEADING = 3  # directions along which parts of unequal size are looked for
+# sqrt(larger / smaller part) to try: 1 is 50/50, 1.6 is 72/28, 2.5 is 86/14, 4 is 94/6
+_UNEQUAL = (1.0, 1.6, 2.5, 4.0, 8.0)
+_NEAR, _FAR = 0.6, 0.95  # share of the spread that lies between the parts, square root
 
 
 def steps(sample: Sample, centre: Floats, units: Floats | None = None) -> tuple[list[Floats], int]:
@@ -28,25 +32,52 @@ def steps(sample: Sample, centre: Floats, units: Floats | None = None) -> tuple[
     if d == 1:
         return [radius * np.sqrt(square) for radius in _RADII], 0
     scales = np.ones(d) if units is None else units
-    length, direction, passes = longest(sample, centre, scales)
+    lengths, vectors, passes = leading(sample, centre, scales, 1)
+    length, direction = float(lengths[0]), vectors[0]
     total, most = (float(np.sum(square)), math.sqrt(length)) if units is None else (float(d), 1.0)
     rest = (total - length) / (d - 1)
     # covariance = rest I + delta delta^T holds for delta of the first length
-    lengths = [math.sqrt(max(length - rest, 0.0)), *(radius * most for radius in _RADII[-2:])]
-    return [each * scales * direction for each in lengths], passes
+    halves = [math.sqrt(max(length - rest, 0.0)), *(radius * most for radius in _RADII[-2:])]
+    return [each * scales * direction for each in halves], passes
 
 
-def longest(sample: Sample, centre: Floats, units: Floats) -> tuple[float, Floats, int]:
-    """Largest eigenvalue of the second moments about a centre, its eigenvector, and passes made.
+def splits(sample: Sample, centre: Floats) -> tuple[list[tuple[Floats, Floats]], int]:
+    """Half differences and half sums (about the centre) of parts of unequal size; passes made.
+
+    Parts with the shares x^2 / (1 + x^2) and 1 / (1 + x^2) of the rows lie 1 / x and x standard
+    deviations on either side of the mean if nothing but their distance spreads the data. The last x
+    makes a part of a single row.
+    """
+    lengths, vectors, passes = leading(sample, centre, np.ones(sample.d), _LEADING)
+    found = []
+    for place, (length, direction) in enumerate(zip(lengths, vectors, strict=True)):
+        along = math.sqrt(max(float(length), 0.0)) * direction
+        ratios = (*_UNEQUAL, math.sqrt(max(sample.n - 1.0, 1.0))) if place == 0 else _UNEQUAL[::2]
+        for share in (_NEAR, _FAR) if place == 0 else (_FAR,):
+            for x in ratios:
+                step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
+                found.append((step * along, aside * along))
+                if x > 1.0:
+                    found.append((step * along, -aside * along))
+    return found, passes
+
+
+def leading(
+    sample: Sample, centre: Floats, units: Floats, count: int
+) -> tuple[Floats, Floats, int]:
+    """Largest eigenvalues (k,) of the second moments about a centre, eigenvectors (k, d), passes.
 
     Subspace iteration needs only the product of the moments with a few vectors: T1 for directions
     so short that tanh is the identity.
     """
     d = sample.d
+    count = min(count, d)
     if d <= PAIRS_UP_TO:
+        if d == 1:
+            return (sample.moments().m2 - centre**2) / units**2, np.ones((1, 1)), 0
         second = sample.curvature_moments(np.zeros(d)).c2 - np.outer(centre, centre)
         values, vectors = np.linalg.eigh(second / np.outer(units, units))
-        return float(values[-1]), vectors[:, -1], 1
+        return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1].T, 1
     basis, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((d, BLOCK)))
     moments = sample.moments()
     for _ in range(REFINEMENTS):
@@ -56,6 +87,6 @@ def longest(sample: Sample, centre: Floats, units: Floats) -> tuple[float, Float
         times -= np.outer(u @ centre, centre)
         image = (times / units).T
         values, mixing = np.linalg.eigh(0.5 * (basis.T @ image + image.T @ basis))
-        direction = basis @ mixing[:, -1]
+        directions = (basis @ mixing[:, : -count - 1 : -1]).T
         basis, _ = np.linalg.qr(image)
-    return float(values[-1]), direction, REFINEMENTS
+    return values[: -count - 1 : -1], directions, REFINEMENTS

@@ -365,8 +365,12 @@ class General(Model):
         offset = 0.9 * spread / math.sqrt(sample.d)
         return np.concatenate([moments.m1 - offset, moments.m1 + offset])
 
-    def steps(self, sample: Sample) -> tuple[list[Floats], int]:
-        return directions.steps(sample, self.centre(sample.moments()))
+    def candidates(self, sample: Sample) -> tuple[Floats, int]:
+        """Parts of equal and of unequal size, along the leading directions."""
+        moments = sample.moments()
+        found, passes = directions.splits(sample, self.centre(moments))
+        points = [self.placed(moments, step, aside) for step, aside in found if step.any()]
+        return np.stack(points or [self.default_start(sample)]), passes
 
     def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
         d = fitted.m1.size

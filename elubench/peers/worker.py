@@ -109,7 +109,7 @@ class Session:
 
         for seed in range(_MOST_SEEDS):
             X = gaussian(n, d, seed)
-            best = fit(X, algorithm=NewtonAnderson(precision=1e-13 * n), starts=3)
+            best = fit(X, "isotropic", algorithm=NewtonAnderson(precision=1e-13 * n), starts=3)
             found = Mixture.symmetric(best.location, best.scale[0])
             if found.half_distance <= 0.8 * radius:
                 loss = mean_loss(X, found)

@@ -1,4 +1,4 @@
-"""Random data, hostile in every way that people's data are: fits against a naive EM and against symmetry.
+"""Random data, hostile as people's data are: fits against a naive EM and against symmetry.
 
     ELUBENCH_FUZZ=5000 ELUBENCH_FUZZ_SEED=7 pytest tests/fuzz     a longer campaign (``make fuzz``)
 
@@ -11,9 +11,9 @@ import warnings
 import numpy as np
 import pytest
 from conftest import needs_jit
-from fuzz.naive_em import best, one_gaussian
 
 import elubench as eb
+from fuzz.naive_em import best, one_gaussian
 
 CASES = int(os.environ.get("ELUBENCH_FUZZ", "30"))
 SEED = int(os.environ.get("ELUBENCH_FUZZ_SEED", "0"))
