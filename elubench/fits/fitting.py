@@ -205,7 +205,7 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
     notes = []
     m = sample.moments()
     constant = np.flatnonzero(m.m2 - m.m1**2 <= _CONSTANT * m.m2).tolist()
-    if constant.size:
+    if constant:
         notes.append(
             f"column {_listed(constant)} of X is constant: it holds nothing to tell components apart, "
             "but counts in the common scale; leave it out"
