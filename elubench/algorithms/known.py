@@ -31,7 +31,7 @@ def kind_of(name: str) -> type[Algorithm]:
         kind: type[Algorithm] = checks.imported(name, "algorithm", Algorithm)
         return kind
     raise ValueError(
-        f"algorithm must be one of {', '.join(known())}, or 'module:Class'; got {name!r}"
+        f"algorithm must be one of {', '.join(known())}, or 'module:Class', got {name!r}"
     )
 
 
