@@ -811,9 +811,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["--n", "1e3,many"], "--n takes whole numbers such as 1000,1e6; got 'many'"),
-            (["--d", "1.5"], "--d takes whole numbers"),
-            (["--n", "inf"], "--n takes whole numbers"),
+            (["--n", "1e3,many"], "--n must be whole numbers such as 1000,1e6, got 'many'"),
+            (["--d", "1.5"], "--d must be whole numbers"),
+            (["--n", "inf"], "--n must be whole numbers"),
             (["--only", "sklearn"], "only must be one of elubench, "),
             (["--part", "half"], "half"),
             (["--budget", "-1"], "budget must be finite and > 0"),

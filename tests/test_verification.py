@@ -13,6 +13,7 @@ import elubench
 from elubench import cli, studies
 from elubench.papers import named, verifying
 from elubench.papers.beyond_em import PAPER
+from elubench.studies import presets
 from elubench.studies.store import StoreError
 from elubench.verification import Level, Probe, gathering
 
@@ -194,6 +195,13 @@ max_iter = 10
 
 class TestPapers:
     """Of the user's own, and how they are named."""
+
+    def test_each_has_its_own_studies(self, monkeypatch):
+        found = presets._files()
+        monkeypatch.setattr(presets, "_files", lambda: {**found, "mine/quick": found["smoke"]})
+        mine = dataclasses.replace(PAPER, name="mine")
+        assert (PAPER.study("quick"), mine.study("quick")) == ("beyond-em/quick", "mine/quick")
+        assert mine.study("smoke") == "smoke"
 
     @pytest.mark.parametrize("folder", [True, False])
     def test_of_the_user_s_own(self, tmp_path, monkeypatch, folder):

@@ -14,13 +14,13 @@ from elubench.algorithms.base import Algorithm
 def known() -> dict[str, type[Algorithm]]:
     """Every algorithm of the package by the name of its class, in the order of legends."""
     found = [kind for kind in vars(elubench.algorithms).values() if isinstance(kind, type)]
-    complete = [kind for kind in found if issubclass(kind, Algorithm) and kind.command]
-    return {kind.__name__: kind for kind in sorted(complete, key=lambda kind: kind.look.place)}
+    own = [kind for kind in found if issubclass(kind, Algorithm) and kind is not Algorithm]
+    return {kind.__name__: kind for kind in sorted(own, key=lambda kind: kind.look.place)}
 
 
 def commands() -> dict[str, type[Algorithm]]:
     """The same by their names on the command line."""
-    return {kind.command: kind for kind in known().values()}
+    return {kind.command or kind.__name__: kind for kind in known().values()}
 
 
 def kind_of(name: str) -> type[Algorithm]:
@@ -31,7 +31,7 @@ def kind_of(name: str) -> type[Algorithm]:
         kind: type[Algorithm] = checks.imported(name, "algorithm", Algorithm)
         return kind
     raise ValueError(
-        f"algorithm must be one of {', '.join(known())}, or 'module:Class'; got {name!r}"
+        f"algorithm must be one of {', '.join(known())}, or 'module:Class', got {name!r}"
     )
 
 

@@ -15,6 +15,7 @@ SUMMARY = "compare speed with other libraries and with the limits of the hardwar
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Sizes, peers, parts and files."""
+    from elubench.peers.heats import PARTS
     from elubench.peers.known import ALWAYS, PEERS
 
     optional = ", ".join(peer.name for peer in PEERS if peer not in ALWAYS)
@@ -28,15 +29,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--part",
-        choices=("all", "iteration", "answer"),
+        choices=("all", *PARTS),
         default="all",
         help="time per EM iteration, time to the answer, or both (default)",
     )
     parser.add_argument("--quick", action="store_true", help="small samples, in about a minute")
     parser.add_argument(
-        "--budget", type=float, metavar="SECONDS", help="per fit (default 60, 10 with --quick)"
+        "--budget",
+        type=float,
+        metavar="SECONDS",
+        help="for each fit (default 60, or 10 with --quick)",
     )
-    parser.add_argument("--out", metavar="DIR", help="for peers.csv, peers.png and machine.json")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for peers.csv, peers.png and machine.json"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -93,6 +99,6 @@ def _sizes(text: str | None, option: str) -> tuple[int, ...]:
         except ValueError:
             value = 0.5
         if not value.is_integer():
-            raise CommandError(f"{option} takes whole numbers such as 1000,1e6; got {word!r}")
+            raise CommandError(f"{option} must be whole numbers such as 1000,1e6, got {word!r}")
         sizes.append(int(value))
     return tuple(sizes)

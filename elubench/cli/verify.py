@@ -13,12 +13,15 @@ SUMMARY = "check every claim of a paper against measurements"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The paper, the level, the folder, the seed and the engine."""
+    from elubench.papers.verifying import DEFAULT, shipped
+
     parser.add_argument(
         "paper",
         nargs="?",
-        default="beyond-em",
+        default=DEFAULT,
         metavar="PAPER",
-        help="beyond-em (default), or the path of your own folder or Python file",
+        help=f"one that ships ({', '.join(shipped())}), or the path of your own folder or Python "
+        f"file (default {DEFAULT})",
     )
     parser.add_argument(
         "--level",

@@ -29,10 +29,6 @@ import pandas as pd
 _NO_RESULTS = ("machine.json", "benchmarks.json")
 _FORMAT = 2
 
-_TEXT = (
-    "machine", "cpu", "commit", "python", "environment",
-    "benchmark", "suite", "name", "type", "unit", "version", "status",
-)  # fmt: skip
 _TIMES = ("date", "started")
 # Our columns and asv's names for them: the value's 99 % interval and quartiles, the calls per sample,
 # and the samples.
@@ -189,12 +185,12 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     made: dict[str, Any] = {}
     for column in _COLUMNS:
         values = [row[column] for row in rows]
-        if column in _TEXT:
-            made[column] = _text(values)
-        elif column in _TIMES:
+        if column in _TIMES:
             made[column] = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="ms", utc=True)
-        else:
+        elif column == "value" or column in _STATISTICS:
             made[column] = pd.Series(values, dtype=np.float64)
+        else:
+            made[column] = _text(values)
     names = dict.fromkeys(name for row in rows for name in row["parameters"])
     for name in names:
         column = f"param_{name}" if name in _COLUMNS else name

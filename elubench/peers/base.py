@@ -5,7 +5,7 @@ An adapter does one or both of two things:
 ``iterate(count)``       makes exactly that many EM iterations from the common start;
 ``solve(label, judge)``  fits until the judge has seen enough, showing it iterates on the way.
 
-Every result is a :class:`Mixture`, and one function computes its loss, whoever made it.
+Every result is a :class:`Mixture`, and one function computes its loss, whichever peer made it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def mean_loss(X: Floats, mixture: Mixture) -> float:
 
 
 def common_start(X: Floats) -> Mixture:
-    """The start of all: equal coordinates, and the variance that matches the second moments."""
+    """The start of every fit: equal coordinates, and the variance that matches the second moments."""
     d = X.shape[1]
     theta = np.full(d, START_NORM / math.sqrt(d))
     second = float(np.mean([column @ column for column in X.T])) / len(X)

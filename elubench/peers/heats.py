@@ -1,4 +1,4 @@
-"""What to measure: samples, who takes part, and how long it may take."""
+"""What to measure: samples, peers, and how long it may take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_COORDINATES = {"iteration": 1024, "answer": 16}
 
 
 class Heat(NamedTuple):
-    """What is measured together: a part of the comparison, a sample, and who takes part."""
+    """What is measured together: a part of the comparison, a sample, and the peers."""
 
     part: str
     n: int
@@ -37,8 +37,8 @@ class Lineup:
 
     Parameters
     ----------
-    heats : samples, with who takes part.
-    rounds : number of turns that everyone has.
+    heats : samples, with the peers that take part.
+    rounds : number of turns of each peer.
     at_least : seconds that the iterations of a turn take.
     patience : seconds that a peer may take in a heat; after that it has no more turns, and a peer
         that would need more than twice as long for one turn has none.
@@ -70,7 +70,7 @@ def lineup(
     part : "iteration", "answer" or "all".
     quick : smaller samples, in less than a minute.
     budget : seconds that a fit may take; 60 by default, 10 if quick.
-    peers : who could take part.
+    peers : the peers to choose from.
     """
     checks.choice(part, "part", ("all", *PARTS))
     if budget is not None:

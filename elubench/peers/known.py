@@ -1,4 +1,4 @@
-"""Everyone who takes part: elubench, the limits of the hardware, other libraries."""
+"""The peers: elubench, the limits of the hardware, other libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ELUBENCH = Peer(
 READING = Peer("reading", "elubench.peers.limits:Reading", "limit", nanoseconds=(0.0, 0.5))
 TANH = Peer("tanh", "elubench.peers.limits:Tanh", "limit", nanoseconds=(1.2, 0.0))
 LIMITS = (READING, TANH)
-#: Those who take part whatever ``only`` says.
+#: Peers that take part whatever ``only`` says.
 ALWAYS = (ELUBENCH, *LIMITS)
 
 _BLUE = Look("#0173b2", "o")

@@ -120,7 +120,7 @@ def _notes(records: Records, peers: Sequence[Peer]) -> list[str]:
     present = {row["peer"] for row in records}
     parts = {row["part"] for row in records}
     notes = [
-        "Medians and quartiles are over rounds in which everyone has a turn; ratios are to "
+        "Medians and quartiles are over rounds in which each peer has one turn; ratios are to "
         f"{ELUBENCH.name} in the same round. Model 'same': two Gaussians at -theta and theta with "
         "equal weights and one variance."
     ]

@@ -1,10 +1,10 @@
 """The order of work: rounds of turns, and attempts at the answer.
 
 **Time per EM iteration.** A turn is two calls, one of which makes some more iterations; the difference
-in time, per iteration, is free of the overhead of a call. Everyone has one turn per round, so that a
+in time, per iteration, is free of the overhead of a call. Each peer has one turn per round, so that a
 disturbance of the machine affects all. Slow peers have fewer rounds.
 
-**Time to the answer.** Everyone starts at the same point of the same sample, except ``fit``, which
+**Time to the answer.** All peers start at the same point of the same sample, except ``fit``, which
 finds its own. Quick attempts are repeated, in rounds.
 """
 

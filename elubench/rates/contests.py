@@ -112,13 +112,11 @@ def growth(
     if np.count_nonzero(used) < LEAST_SIZES:
         raise TooLittle(
             f"a contest needs {LEAST_SIZES} values of {by!r} with two runs or more, at least half of "
-            f"which reach the radius, and not at once; got {np.count_nonzero(used)}"
+            f"which reach the radius, and not at once, got {np.count_nonzero(used)}"
         )
     known = [one for one in medians if one.known]
     drawn = np.log(np.stack([one.drawn for one in known], axis=1))
-    variance = np.maximum(
-        np.var(drawn, axis=0), 1e-6
-    )  # no count is known to better than a thousandth
+    variance = np.maximum(np.var(drawn, axis=0), 1e-6)  # no count is known to a thousandth
     y = np.log([one.centre for one in known])
     points = Points(np.log(at[used]), y, drawn, 1.0 / variance)
     held = _held(len(y), holdout)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from elubench import checks
 from elubench.checks import Floats
+from elubench.rates.intervals import Interval
 from elubench.rates.resampling import Resampling, TooLittle, in_order, least_squares, positive
 
 Weights = Literal["variance", "equal"]
@@ -44,6 +45,11 @@ class Exponent:
     curvature_high: float
     moving: bool
     local: pd.DataFrame
+
+    @property
+    def interval(self) -> Interval:
+        """The slope with its interval."""
+        return Interval(self.slope, self.low, self.high)
 
     def predict(self, x: npt.ArrayLike) -> Floats:
         """The statistic on the fitted line: `exp(intercept) x^slope`."""
@@ -90,7 +96,7 @@ def exponent(
     if upper_half:
         at = at[len(at) // 2 :]
     if len(at) < 2:
-        raise TooLittle(f"a slope needs two values of {by!r} or more; got {len(at)}")
+        raise TooLittle(f"a slope needs two values of {by!r} or more, got {len(at)}")
     chosen = [samples[x] for x in at]
     sizes = np.array([len(errors) for errors in chosen], dtype=np.int64)
     found = np.array([_statistic(errors[None, :], statistic)[0] for errors in chosen])

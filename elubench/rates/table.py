@@ -38,7 +38,7 @@ def fit_rates(
     Returns
     -------
     One row per study (if there is such a column), block, model, d, start, algorithm, options and
-    `quantity`: `location_error` and `scale_error` of the selected iterate where runs go on to the end
+    `quantity`: `location_error` and `scale_error` of the selected iterate where runs continue to the end
     (`stop`), `iterations_to_radius` and `passes_to_radius` where they stop at the radius.
 
     law : "power", b in n^b; or "logarithm", b in a + b ln n. For errors it is the power; for counts
@@ -126,8 +126,7 @@ def _rate(
                 for half in (False, True)
             )
             row |= {
-                **dict(zip(_NUMBERS[:3], (every.slope, every.low, every.high), strict=True)),
-                **dict(zip(_NUMBERS[3:6], (upper.slope, upper.low, upper.high), strict=True)),
+                **dict(zip(_NUMBERS[:6], (*every.interval, *upper.interval), strict=True)),
                 **{name: getattr(every, name) for name in _BEND},
                 "replicates": int(every.replicates.min()),
                 "moving": every.moving,

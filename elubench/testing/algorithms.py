@@ -146,7 +146,7 @@ def unfit_models_are_named(algorithm: Kind, model: Model) -> None:
 
 
 def trials_come_to_an_end(algorithm: Kind, model: Model) -> None:
-    """Where the loss is flat to rounding, no trial is better: a run must still go on, or stop.
+    """Where the loss is flat to rounding, no trial is better: a run must still continue or stop.
 
     Rejected trials are passes without an iteration, so no budget of iterations would end them.
     """

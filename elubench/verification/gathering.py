@@ -1,7 +1,7 @@
 """A verification's folder: one paper, one level, one seed.
 
     evidence = gather(paper, "quick", "verification")     runs what is missing
-    evidence = load(paper, "verification")                reads what is there
+    evidence = load(paper, "verification")                reads what it has
     evidence = at_hand(paper, "verification")             reads a complete folder, else gathers
 
 Studies resume; tables are written whole or not at all.
@@ -199,7 +199,7 @@ def _left(folder: Path, paper: Paper, name: str) -> list[str]:
 
 
 def _readable(path: Path) -> bool:
-    """Whether a table is there and whole; any other is made again."""
+    """Whether a table exists and is complete; any other is made again."""
     if not path.exists():
         return False
     try:

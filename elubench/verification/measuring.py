@@ -117,15 +117,8 @@ def exponent_of(
     note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
     if fit.moving:
         note += f"; the local slope still changes with {by}"
-    return Measurement(
-        name or f"exponent of {by}, {what}",
-        fit.slope,
-        fit.low,
-        fit.high,
-        expected,
-        around(expected, share),
-        note,
-    )
+    quantity = name or f"exponent of {by}, {what}"
+    return Measurement(quantity, *fit.interval, expected, around(expected, share), note)
 
 
 def share_of(quantity: str, count: int, of: int, accepted: tuple[float, float]) -> Measurement:
@@ -159,15 +152,9 @@ def contest(found: rates.Growth, law: str) -> Measurement:
     if law == "power":
         logs = (-row["ratio"], -row["high"], -row["low"])
     value, low, high = (float(10.0**one) for one in logs)
-    return Measurement(
-        f"error of the {law} law at the largest n, over that of the {other} law",
-        value,
-        low,
-        high,
-        math.nan,
-        (0.0, 1.0),
-        "each fitted without the two largest n",
-    )
+    quantity = f"error of the {law} law at the largest n, over that of the {other} law"
+    note = "each fitted without the two largest n"
+    return Measurement(quantity, value, low, high, math.nan, (0.0, 1.0), note)
 
 
 def censored(rows: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""What a paper is: who wrote it, its claims, and which studies, probes and figures they rest on.
+"""What a paper is: its authors, its claims, and the studies, probes and figures they rest on.
 
 A paper is a Python file or a package with a ``PAPER``:
 
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from elubench import checks
+from elubench.studies.presets import preset
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import Measured
 from elubench.verification.verdicts import VERDICTS, Basis, Claim
@@ -136,13 +137,14 @@ class Paper:
         return self.levels[checks.choice(name, "level", tuple(self.levels))]
 
     def study(self, name: str) -> str | Path:
-        """Where a study is: a TOML file in the paper's folder, or the name of one that ships."""
+        """Where a study is: a TOML file in the paper's folder, or a preset, its own before others."""
         if self.source is not None:
             folder = self.source if self.source.is_dir() else self.source.parent
             for path in (folder / f"{name}.toml", folder / "studies" / f"{name}.toml"):
                 if path.is_file():
                     return path
-        return name
+        own = f"{self.name}/{name}"
+        return name if preset(own) is None else own
 
 
 def load(path: Path) -> Paper:
@@ -157,7 +159,7 @@ def load(path: Path) -> Paper:
     module = checks.module(name, "paper", path.parent)
     if module.__file__ is None or Path(module.__file__).resolve() != file:
         raise ValueError(
-            f"paper must not have the name of another module, {module.__file__}; got {path}"
+            f"paper must not have the name of another module, {module.__file__}, got {path}"
         )
     found = getattr(module, "PAPER", None)
     if not isinstance(found, Paper):

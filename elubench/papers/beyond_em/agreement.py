@@ -78,12 +78,6 @@ def slopes(rows: pd.DataFrame, algorithm: str = "ELU") -> dict[str, Measurement]
     for column, name in _STATED.items():
         fit = rates.exponent(part, value=column, level=LEVEL)
         expected = getattr(stated, name)
-        found[column] = Measurement(
-            f"exponent of n, {column.replace('_', ' ')}",
-            fit.slope,
-            fit.low,
-            fit.high,
-            expected,
-            around(expected, ERRORS),
-        )
+        quantity = f"exponent of n, {column.replace('_', ' ')}"
+        found[column] = Measurement(quantity, *fit.interval, expected, around(expected, ERRORS))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -114,7 +115,7 @@ _PRACTICE_ITERATIONS = 100
 
 
 def practice(seed: int, replicates: int) -> pd.DataFrame:
-    """The paper's practical procedure: EM and ELU together, and EM's speed tells whom to follow.
+    """The paper's practical procedure: EM and ELU together, and EM's speed decides which one to follow.
 
     One row per sample: whether EM was found to converge geometrically (``geometric``), the error of the
     location that the procedure returns (``location_error``), that of EM after as many iterations
@@ -127,31 +128,14 @@ def practice(seed: int, replicates: int) -> pd.DataFrame:
             for replicate in range(replicates):
                 sample = _practice_sample(case, d, truth, _seed(seed, d, replicate))
                 start = np.full(d, 0.8 * math.sqrt(1.0 + 0.25 * distance**2) / math.sqrt(d))
-                both = run(
-                    sample,
-                    "isotropic",
-                    Simultaneous(),
-                    start,
-                    max_iter=_PRACTICE_ITERATIONS,
-                    validation=0.1,
-                    seed=replicate,
-                    metrics=False,
-                )
-                alone = run(sample, "isotropic", EM(), start, max_iter=both.n_iter, metrics=False)
-                best = run(sample, "isotropic", NewtonAnderson(), start, metrics=False)
-                rows.append(
-                    (
-                        case,
-                        sample.n,
-                        d,
-                        replicate,
-                        bool(both.details["geometric"]),
-                        both.n_iter,
-                        _distance(both.params, truth),
-                        _distance(alone.params, truth),
-                        _distance(best.params, truth),
-                    )
-                )
+                fitted = partial(run, sample, "isotropic", start=start, metrics=False)
+                budget = _PRACTICE_ITERATIONS
+                both = fitted(Simultaneous(), max_iter=budget, validation=0.1, seed=replicate)
+                alone = fitted(EM(), max_iter=both.n_iter)
+                best = fitted(NewtonAnderson())
+                errors = [_distance(one.params, truth) for one in (both, alone, best)]
+                geometric = bool(both.details["geometric"])
+                rows.append((case, sample.n, d, replicate, geometric, both.n_iter, *errors))
     columns = ["case", "n", "d", "replicate", "geometric", "iterations"]
     return pd.DataFrame(rows, columns=[*columns, "location_error", "em_error", "mle_error"])
 

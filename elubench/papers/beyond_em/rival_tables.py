@@ -7,25 +7,24 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from elubench.papers.beyond_em.rows import to_radius, validated
+from elubench.papers.beyond_em.rows import DIMENSIONS, to_radius, validated
 from elubench.report.captions import about, sentence
 from elubench.report.page import Table
 from elubench.report.race import passes_table
 from elubench.report.style import in_order, size
 from elubench.verification.evidence import Evidence
 
-_DIMENSIONS = (1, 2, 4)
 _NONE = "–"  # noqa: RUF001
 
 
 def rival_tables(evidence: Evidence) -> list[Table]:
     """Passes to the radius by algorithm and n for each dimension, then distances to the MLE."""
     tables = []
-    for d in _DIMENSIONS:
+    for d in DIMENSIONS:
         rows = to_radius(evidence, d)
         if not rows.empty:
             tables.append(passes(rows))
-    for d in _DIMENSIONS:
+    for d in DIMENSIONS:
         rows = validated(evidence, d)
         if rows["mle_distance"].notna().any():
             tables.append(distances(rows))

@@ -12,6 +12,9 @@ from elubench.verification.evidence import Evidence
 #: Model and d of the paper's figures, by number.
 PANELS = {1: ("isotropic", 1), 2: ("isotropic", 4), 3: ("diagonal", 4), 4: ("general", 4)}
 
+#: The dimensions at which rivals are compared.
+DIMENSIONS = (1, 2, 4)
+
 _CELL = ["study", "block", "model", "n", "d"]
 
 

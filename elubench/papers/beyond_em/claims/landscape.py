@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from elubench.papers.beyond_em import theory
-from elubench.papers.beyond_em.claims.shared import from_lemmas
+from elubench.papers.beyond_em.claims.shared import LemmaTable
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import ERRORS, EXACT, INF, Measured, around, table_of
+from elubench.verification.measuring import ERRORS, EXACT, INF, Measured, around
 from elubench.verification.paper import Chapter
 
 chapter = Chapter()
+
+_UNIVARIATE = (
+    "isotropic model, d = 1, lattice samples, n = 10^6 to 10^12; intervals of two standard errors"
+)
 
 
 @chapter.claim(
@@ -24,32 +28,19 @@ chapter = Chapter()
     "C1, a positive C2, and convexity on the whole ball.",
 )
 def _(evidence: Evidence) -> Measured:
-    table = table_of(evidence, "lemmas")
-    rows = table[table["probe"] == "homogeneity"]
+    table = LemmaTable(evidence, "homogeneity")
     measurements = []
-    for d in sorted(rows["d"].unique()):
-        alpha = theory.homogeneity("isotropic", int(d)).value
-        ball = float(
-            rows[(rows["d"] == d) & (rows["quantity"] == "convexity radius")]["theory"].iloc[0]
-        )
+    for d in table.dimensions("convexity radius"):
+        alpha = theory.homogeneity("isotropic", d).value
         for quantity, accepted in (
             ("alpha of the gradient", around(alpha, EXACT)),
             ("alpha of the Hessian", around(alpha, EXACT)),
             ("c1", (0.0, 1e6)),
             ("c2", (1e-6, INF)),
-            ("convexity radius", (ball, INF)),
+            ("convexity radius", (float(table.row("convexity radius", d)["theory"]), INF)),
         ):
-            measurements.append(
-                from_lemmas(
-                    evidence,
-                    "homogeneity",
-                    quantity,
-                    accepted,
-                    int(d),
-                    label=f"{quantity}, d = {d}",
-                )
-            )
-    proof = rows[rows["quantity"] == "radius of the proof's bound"]
+            measurements.append(table.measured(quantity, accepted, d))
+    proof = table.rows[table.rows["quantity"] == "radius of the proof's bound"]
     reach = ", ".join(f"{row.measured:.3f} at d = {row.d}" for row in proof.itertuples())
     return Measured(
         tuple(measurements),
@@ -74,17 +65,13 @@ def _(evidence: Evidence) -> Measured:
     "and 2.8 below n^(-1/16), and an exponent of n within a fifth of -1/2.",
 )
 def _(evidence: Evidence) -> Measured:
-    probe = "stability_univariate"
-    return Measured(
-        (
-            from_lemmas(evidence, probe, "gamma, phase 2", (2.8, INF), errors=2.0),
-            from_lemmas(evidence, probe, "gamma, phase 1", (0.8, INF), errors=2.0),
-            from_lemmas(evidence, probe, "exponent of n", around(-0.5, ERRORS), errors=2.0),
-        ),
-        "isotropic model, d = 1, lattice samples, n = 10^6 to 10^12; intervals of two standard errors",
-        (),
-        ("stability",),
+    table = LemmaTable(evidence, "stability_univariate", errors=2.0)
+    measurements = (
+        table.measured("gamma, phase 2", (2.8, INF)),
+        table.measured("gamma, phase 1", (0.8, INF)),
+        table.measured("exponent of n", around(-0.5, ERRORS)),
     )
+    return Measured(measurements, _UNIVARIATE, (), ("stability",))
 
 
 @chapter.claim(
@@ -97,13 +84,10 @@ def _(evidence: Evidence) -> Measured:
     "Exponent of r in the noise above n^(-1/16). Agrees: within a fifth of 1.",
 )
 def _(evidence: Evidence) -> Measured:
+    table = LemmaTable(evidence, "stability_univariate", errors=2.0)
     return Measured(
-        (
-            from_lemmas(
-                evidence, "stability_univariate", "gamma, phase 1", around(1.0, ERRORS), errors=2.0
-            ),
-        ),
-        "isotropic model, d = 1, lattice samples, n = 10^6 to 10^12; intervals of two standard errors",
+        (table.measured("gamma, phase 1", around(1.0, ERRORS)),),
+        _UNIVARIATE,
         (
             "On the curve of the scale the loss has no term of order theta^2 at d = 1, whatever "
             "the sample, so there is no noise of order r: near 0 it is r^3 times a third of the "
@@ -125,31 +109,19 @@ def _(evidence: Evidence) -> Measured:
     "at large d is 2.",
 )
 def _(evidence: Evidence) -> Measured:
-    table = table_of(evidence, "lemmas")
-    rows = table[table["probe"] == "stability_multivariate"]
+    table = LemmaTable(evidence, "stability_multivariate", errors=2.0)
     measurements = [
-        from_lemmas(
-            evidence,
-            "stability_multivariate",
-            "gamma",
-            around(1.0, ERRORS),
-            int(d),
-            errors=2.0,
-            label=f"exponent of r, d = {d}",
-        )
-        for d in sorted(rows[rows["quantity"] == "gamma"]["d"])
+        table.measured("gamma", around(1.0, ERRORS), d, label="exponent of r")
+        for d in table.dimensions("gamma")
     ]
-    probe = "stability_multivariate"
-    measurements.append(
-        from_lemmas(evidence, probe, "exponent of n", around(-0.5, 2 * ERRORS), errors=2.0)
-    )
-    measurements.append(from_lemmas(evidence, probe, "noise (n/d)^(1/2)/r", (0.0, 2.2), errors=2.0))
-    growth = rows[rows["quantity"] == "exponent of d"].iloc[0]
+    measurements.append(table.measured("exponent of n", around(-0.5, 2 * ERRORS)))
+    measurements.append(table.measured("noise (n/d)^(1/2)/r", (0.0, 2.2)))
+    growth = table.row("exponent of d")["measured"]
     return Measured(
         tuple(measurements),
         "isotropic model, direct samples, d = 2 to 32; intervals of two standard errors",
         (
-            f"Over these d the noise grows like d^{growth['measured']:.2f}, faster than d^(1/2): "
+            f"Over these d the noise grows like d^{growth:.2f}, faster than d^(1/2): "
             "the multiple approaches its limit from below, so the bound holds and is loose at small d.",
         ),
         ("stability",),
@@ -165,25 +137,10 @@ def _(evidence: Evidence) -> Measured:
     "The least ratio <grad f, theta>/gap found at d = 2, 3, 4 and 8. Agrees: at least 1.",
 )
 def _(evidence: Evidence) -> Measured:
-    table = table_of(evidence, "lemmas")
-    rows = table[(table["probe"] == "pseudo_convexity")]
-    quantity = "least <grad f, theta>/gap"
-    return Measured(
-        tuple(
-            from_lemmas(
-                evidence,
-                "pseudo_convexity",
-                quantity,
-                (1.0, INF),
-                int(d),
-                label=f"{quantity}, d = {d}",
-            )
-            for d in sorted(rows["d"].unique())
-        ),
-        "diagonal model at infinite n, searched on a grid",
-        (),
-        ("landscape",),
-    )
+    table, quantity = LemmaTable(evidence, "pseudo_convexity"), "least <grad f, theta>/gap"
+    measurements = [table.measured(quantity, (1.0, INF), d) for d in table.dimensions(quantity)]
+    settings = "diagonal model at infinite n, searched on a grid"
+    return Measured(tuple(measurements), settings, (), ("landscape",))
 
 
 @chapter.claim(
@@ -197,9 +154,9 @@ def _(evidence: Evidence) -> Measured:
     "an exponent within 0.1 of 0.",
 )
 def _(evidence: Evidence) -> Measured:
-    probe = "diagonal_homogeneity"
+    table = LemmaTable(evidence, "diagonal_homogeneity")
     return Measured(
-        (from_lemmas(evidence, probe, "exponent of least growth", (-0.1, 0.1)),),
+        (table.measured("exponent of least growth", (-0.1, 0.1)),),
         "diagonal model at infinite n, d = 2",
         (
             "Close to an axis the loss is as flat as at d = 1, even where the other entry is not zero: "
@@ -219,16 +176,16 @@ def _(evidence: Evidence) -> Measured:
     "Agrees: an exponent within a hundredth of 6, and a positive constant.",
 )
 def _(evidence: Evidence) -> Measured:
-    probe = "diagonal_homogeneity"
-    across = from_lemmas(evidence, probe, "curvature across / theta_1^2", (-INF, INF))
+    table = LemmaTable(evidence, "diagonal_homogeneity")
+    across = table.row("curvature across / theta_1^2")["measured"]
     return Measured(
         (
-            from_lemmas(evidence, probe, "exponent along the axis", around(6.0, EXACT)),
-            from_lemmas(evidence, probe, "C4", (1e-6, INF)),
+            table.measured("exponent along the axis", around(6.0, EXACT)),
+            table.measured("C4", (1e-6, INF)),
         ),
         "diagonal model at infinite n, d = 2",
         (
-            f"Across the axis the curvature is {across.value:.3g} theta_1^2, which the lemma does "
+            f"Across the axis the curvature is {across:.3g} theta_1^2, which the lemma does "
             "not mention: it is what makes a growing step blow up there.",
         ),
         ("landscape",),

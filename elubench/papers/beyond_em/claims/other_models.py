@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from elubench.papers.beyond_em.claims.shared import MARGIN_ERRORS, from_lemmas
+from elubench.papers.beyond_em.claims.shared import MARGIN_ERRORS, LemmaTable, at_smallest_d
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import (
-    Measured,
-    censored,
-    exact,
-    exponent_of,
-    rows_of,
-    settings_of,
-)
+from elubench.verification.measuring import Measured, censored, exact, exponent_of, settings_of
 from elubench.verification.paper import Chapter
 
 chapter = Chapter()
@@ -30,17 +23,18 @@ chapter = Chapter()
     "beta^(t/6) predicts after 400 steps. Agrees: at most 10.",
 )
 def _(evidence: Evidence) -> Measured:
-    got = from_lemmas(evidence, "diagonal_phases", "ELU, least norm, generic start", (0.0, 0.0))
-    ratio = got.value / got.theory
-    equal = from_lemmas(evidence, "diagonal_phases", "ELU, least norm, equal start", (0.0, 0.0))
-    drift = from_lemmas(evidence, "diagonal_phases", "drift of theta_1^2 - theta_2^2", (0.0, 0.0))
+    table = LemmaTable(evidence, "diagonal_phases")
+    got = table.row("ELU, least norm, generic start")
+    equal = table.row("ELU, least norm, equal start")["measured"]
+    drift = table.row("drift of theta_1^2 - theta_2^2")["measured"]
+    ratio = got["measured"] / got["theory"]
     return Measured(
-        (exact("least norm over its prediction", ratio, (0.0, 10.0), 1.0, got.note),),
+        (exact("least norm over its prediction", ratio, (0.0, 10.0), 1.0, got["note"]),),
         "diagonal model at infinite n, d = 2, start (0.3, 0.2)",
         (
-            f"From equal coordinates the least norm is {equal.value:.1e}: there ELU converges. "
+            f"From equal coordinates the least norm is {equal:.1e}: there ELU converges. "
             "From any other start theta_1^2 - theta_2^2 is constant to leading order (relative "
-            f"drift {drift.value:.1e}), so iterates fall onto an axis, where the curvature across "
+            f"drift {drift:.1e}), so iterates fall onto an axis, where the curvature across "
             "it, of order theta_1^2, meets a step that grows without bound.",
         ),
         ("landscape", "breaks"),
@@ -53,21 +47,19 @@ _WITH_HIGH_PROBABILITY = (
 )
 
 
+def _to_the_end(evidence: Evidence, algorithm: str, model: str, start: str) -> pd.DataFrame:
+    asked = {"algorithm": algorithm, "model": model, "start": start}
+    return at_smallest_d(evidence, **asked, stop="end", samples="lattice")
+
+
 def _diagonal(evidence: Evidence, start: str) -> Measured:
-    rows = _diagonal_rows(evidence, "ELU", start)
+    rows = _to_the_end(evidence, "ELU", "diagonal", start)
     return Measured(
         (exponent_of(rows, "location_error", -0.25, statistic=0.9),),
         settings_of(rows),
         (censored(rows),),
         ("breaks", "figure-3"),
     )
-
-
-def _diagonal_rows(evidence: Evidence, algorithm: str, start: str) -> pd.DataFrame:
-    rows = rows_of(
-        evidence, algorithm=algorithm, model="diagonal", stop="end", start=start, samples="lattice"
-    )
-    return rows[rows["d"] == rows["d"].min()]
 
 
 @chapter.claim(
@@ -106,13 +98,10 @@ def _(evidence: Evidence) -> Measured:
     f"{MARGIN_ERRORS}",
 )
 def _(evidence: Evidence) -> Measured:
-    rows = _diagonal_rows(evidence, "NewtonAnderson", "equal")
+    rows = _to_the_end(evidence, "NewtonAnderson", "diagonal", "equal")
+    name = "exponent of n, error of the optimum"
     return Measured(
-        (
-            exponent_of(
-                rows, "mle_location_error", -0.25, name="exponent of n, error of the optimum"
-            ),
-        ),
+        (exponent_of(rows, "mle_location_error", -0.25, name=name),),
         settings_of(rows),
         (
             "On an axis the diagonal model is that of d = 1, with the radius n^(-1/8), and most samples "
@@ -124,25 +113,17 @@ def _(evidence: Evidence) -> Measured:
 
 
 def _general(evidence: Evidence, algorithm: str) -> Measured:
-    rows = rows_of(
-        evidence,
-        algorithm=algorithm,
-        model="general",
-        stop="end",
-        start="generic",
-        samples="lattice",
-    )
-    rows = rows[rows["d"] == rows["d"].min()]
+    rows = _to_the_end(evidence, algorithm, "general", "generic")
     fit = exponent_of(rows, "location_error", -0.25)
     remarks = [censored(rows)]
     if algorithm == "ELU":
         best = rows.groupby("n")["location_error"].median()
-        turning = from_lemmas(evidence, "general_instability", "turning time", (0.0, 0.0))
+        turning = LemmaTable(evidence, "general_instability").row("turning time")["measured"]
         remarks.append(
             f"The median error is {best.iloc[0]:.2g} at n = {best.index[0]:.0e} and {best.iloc[-1]:.2g} "
             f"at n = {best.index[-1]:.0e}. The loss is not flat along the half sum of the "
             "locations: its curvature is 1, so a growing step blows up along it (at infinite n it turns "
-            f"at t = {turning.value:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
+            f"at t = {turning:.0f}); at the sizes of the paper's figure, up to 10^6, the radius "
             "itself is not much smaller, which hides it.".replace("e+", "e")
         )
     return Measured((fit,), settings_of(rows), tuple(remarks), ("breaks", "figure-4"))

@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from elubench import rates
+from elubench.checks import Floats
+from elubench.papers.beyond_em.claims.shared import ISOTROPIC
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
     INF,
@@ -23,36 +25,21 @@ from elubench.verification.verdicts import Measurement
 chapter = Chapter()
 
 
+def _ratio_of_medians(one: Floats, two: Floats) -> Floats:
+    return np.asarray(np.median(one, axis=-1) / np.median(two, axis=-1))
+
+
 def _passes_at_largest(evidence: Evidence, over: str, under: str, least: float, d: int) -> Measured:
-    rows = rows_of(
-        evidence,
-        algorithm=[over, under],
-        model="isotropic",
-        samples="lattice",
-        d=d,
-        stop="radius",
-    )
+    rows = rows_of(evidence, algorithm=[over, under], **ISOTROPIC, d=d, stop="radius")
     last = rows[rows["n"] == rows["n"].max()]
     wide = last.set_index(["replicate", "algorithm"])["passes_to_radius"].unstack().fillna(INF)
-    ratio = rates.bootstrap(
-        lambda a, b: np.median(a, axis=-1) / np.median(b, axis=-1),
-        wide[over],
-        wide[under],
-        level=LEVEL,
-    )
+    ratio = rates.bootstrap(_ratio_of_medians, wide[over], wide[under], level=LEVEL)
     middle = last.groupby("algorithm")["passes_to_radius"].median()
     radius, size = float(last["radius"].iloc[0]), f"{last['n'].iloc[0]:.0e}".replace("e+", "e")
     said = "; ".join(f"{name}: {passes:.0f} passes" for name, passes in middle.items())
+    quantity = f"passes of {over} over those of {under}, d = {d}, n = {size}"
     return Measured(
-        (
-            Measurement(
-                f"passes of {over} over those of {under}, d = {d}, n = {size}",
-                *ratio,
-                math.nan,
-                (least, INF),
-                "medians over samples",
-            ),
-        ),
+        (Measurement(quantity, *ratio, math.nan, (least, INF), "medians over samples"),),
         settings_of(last),
         (f"Medians at the largest n, to the radius {radius:.3g}: {said}.", censored(last)),
         ("passes", "run-time"),
@@ -86,14 +73,7 @@ def _(evidence: Evidence) -> Measured:
 )
 def _(evidence: Evidence) -> Measured:
     got = _passes_at_largest(evidence, "ELU", "NewtonAnderson", 4.0, 1)
-    rows = rows_of(
-        evidence,
-        algorithm="NewtonAnderson",
-        model="isotropic",
-        samples="lattice",
-        d=1,
-        stop="radius",
-    )
+    rows = rows_of(evidence, algorithm="NewtonAnderson", **ISOTROPIC, d=1, stop="radius")
     most = float(rows["passes_to_radius"].fillna(rows["passes"]).max())
     largest = exact("most passes over all samples and n", most, (0.0, 25.0), note=censored(rows))
     return got._replace(measurements=(*got.measurements, largest))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
+
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import NoEvidence, table_of
+from elubench.verification.measuring import NoEvidence, rows_of, table_of
 from elubench.verification.verdicts import Measurement
 
-ELU_ISOTROPIC = {"algorithm": "ELU", "model": "isotropic", "samples": "lattice"}
+#: Runs on lattice samples of the isotropic model, at d = 1 or at the smallest d >= 2 of a study.
+ISOTROPIC = {"model": "isotropic", "samples": "lattice"}
+SEVERAL = [2, 3, 4]
 MARGIN_ERRORS = (
     "Agrees: the whole 95 % interval of the exponent lies within a fifth of the stated one."
 )
@@ -16,30 +22,40 @@ MARGIN_ITERATIONS = (
 )
 
 
-def from_lemmas(
-    evidence: Evidence,
-    probe: str,
-    quantity: str,
-    accepted: tuple[float, float],
-    d: int | None = None,
-    errors: float = 1.0,
-    label: str | None = None,
-) -> Measurement:
-    """A row of the lemmas' tables; the interval is ``errors`` uncertainties to either side."""
-    table = table_of(evidence, "lemmas")
-    found = table[(table["probe"] == probe) & (table["quantity"] == quantity)]
-    if d is not None:
-        found = found[found["d"] == d]
-    if len(found) != 1:
-        raise NoEvidence(f"The lemmas' tables have no single row '{quantity}' of {probe}.")
-    row = found.iloc[0]
-    spread = errors * row["uncertainty"]
-    return Measurement(
-        label or quantity,
-        row["measured"],
-        row["measured"] - spread,
-        row["measured"] + spread,
-        row["theory"],
-        accepted,
-        row["note"],
-    )
+def at_smallest_d(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
+    """Rows of the evidence at the smallest d that was run."""
+    rows = rows_of(evidence, **conditions)
+    return rows[rows["d"] == rows["d"].min()]
+
+
+class LemmaTable:
+    """One of the lemmas' tables; an interval is ``errors`` uncertainties to either side."""
+
+    def __init__(self, evidence: Evidence, probe: str, errors: float = 1.0):
+        table = table_of(evidence, "lemmas")
+        self.probe, self.errors = probe, errors
+        self.rows = table[table["probe"] == probe]
+
+    def dimensions(self, quantity: str) -> list[int]:
+        """Every d that has this quantity."""
+        return sorted(int(d) for d in self.rows[self.rows["quantity"] == quantity]["d"])
+
+    def row(self, quantity: str, d: int | None = None) -> Any:
+        """The one row with this quantity."""
+        found = self.rows[self.rows["quantity"] == quantity]
+        if d is not None:
+            found = found[found["d"] == d]
+        if len(found) != 1:
+            raise NoEvidence(f"The lemmas' tables have no single row '{quantity}' of {self.probe}.")
+        return found.iloc[0]
+
+    def measured(
+        self, quantity: str, accepted: tuple[float, float], d: int | None = None, label: str = ""
+    ) -> Measurement:
+        """The row as a measurement; with a ``d``, the quantity is named with it."""
+        row = self.row(quantity, d)
+        spread, value = self.errors * row["uncertainty"], row["measured"]
+        name = (label or quantity) + ("" if d is None else f", d = {d}")
+        return Measurement(
+            name, value, value - spread, value + spread, row["theory"], accepted, row["note"]
+        )

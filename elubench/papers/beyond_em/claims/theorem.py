@@ -9,7 +9,13 @@ import pandas as pd
 from elubench import rates
 from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em import theory
-from elubench.papers.beyond_em.claims.shared import ELU_ISOTROPIC, MARGIN_ERRORS, MARGIN_ITERATIONS
+from elubench.papers.beyond_em.claims.shared import (
+    ISOTROPIC,
+    MARGIN_ERRORS,
+    MARGIN_ITERATIONS,
+    SEVERAL,
+    at_smallest_d,
+)
 from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.measuring import (
@@ -23,7 +29,6 @@ from elubench.verification.measuring import (
     censored,
     contest,
     exponent_of,
-    rows_of,
     settings_of,
     share_of,
 )
@@ -34,9 +39,8 @@ chapter = Chapter()
 
 
 def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
-    rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="end")
-    dimension = int(rows["d"].min())
-    rows = rows[rows["d"] == dimension]
+    rows = at_smallest_d(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="end")
+    dimension = int(rows["d"].iloc[0])
     stated = theory.rates("isotropic", dimension, "elu")
     share = rates.mle_at_zero(rows)
     remarks = [
@@ -99,7 +103,7 @@ def _(evidence: Evidence) -> Measured:
     f"As at d = 1, at the smallest d >= 2 of the study. {MARGIN_ERRORS}",
 )
 def _(evidence: Evidence) -> Measured:
-    return _theorem_radii(evidence, [2, 3, 4])
+    return _theorem_radii(evidence, SEVERAL)
 
 
 @chapter.claim(
@@ -112,59 +116,42 @@ def _(evidence: Evidence) -> Measured:
     f"Iterations until twice the radius (d/n)^(1/4), censored runs included. {MARGIN_ITERATIONS}",
 )
 def _(evidence: Evidence) -> Measured:
-    return logarithmic(evidence, [2, 3, 4])
+    return logarithmic(evidence, SEVERAL)
 
 
 def logarithmic(evidence: Evidence, d: int | list[int]) -> Measured:
     """ELU's iterations compared with a logarithm, at the smallest of these d that was run."""
-    rows = rows_of(evidence, **ELU_ISOTROPIC, d=d, stop="radius")
-    dimension = int(rows["d"].min())
-    rows = rows[rows["d"] == dimension]
+    rows = at_smallest_d(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="radius")
     beta = numbers_in(rows["options"].iloc[0])["beta"]
-    slope = theory.rates("isotropic", dimension, "elu").slope(beta)
+    slope = theory.rates("isotropic", int(rows["d"].iloc[0]), "elu").slope(beta)
     found = rates.growth(rows, level=LEVEL, holdout=2)
-    return Measured(
-        (
-            Measurement(
-                "iterations per unit of ln n",
-                *found.slope_per_log,
-                slope,
-                around(slope, ITERATIONS),
-                "upper half of the sizes",
-            ),
-            contest(found, "logarithm"),
-        ),
-        settings_of(rows),
-        (censored(rows),),
-        ("passes", "local-slopes"),
+    return _growth(
+        rows, found, "iterations per unit of ln n", found.slope_per_log, slope, "logarithm"
     )
 
 
 def _polynomial(evidence: Evidence, d: int | list[int]) -> Measured:
-    rows = rows_of(
-        evidence, algorithm="EM", model="isotropic", samples="lattice", d=d, stop="radius"
-    )
-    dimension = int(rows["d"].min())
-    rows = rows[rows["d"] == dimension]
-    stated = theory.rates("isotropic", dimension, "em").iterations_n
+    rows = at_smallest_d(evidence, algorithm="EM", **ISOTROPIC, d=d, stop="radius")
+    stated = theory.rates("isotropic", int(rows["d"].iloc[0]), "em").iterations_n
     found = rates.growth(rows, level=LEVEL, holdout=2)
+    got = _growth(rows, found, "exponent of n in the iterations", found.exponent, stated, "power")
+    name, reached = "share of samples on which EM reaches the radius", int(rows["reached"].sum())
+    share = share_of(name, reached, len(rows), (0.9, 1.0))
+    return got._replace(measurements=(*got.measurements, share))
+
+
+def _growth(
+    rows: pd.DataFrame,
+    found: rates.Growth,
+    quantity: str,
+    constant: tuple[float, float, float],
+    stated: float,
+    law: str,
+) -> Measured:
+    """The constant of a law compared with the stated one, and the law with its rival."""
+    region, note = around(stated, ITERATIONS), "upper half of the sizes"
     return Measured(
-        (
-            Measurement(
-                "exponent of n in the iterations",
-                *found.exponent,
-                stated,
-                around(stated, ITERATIONS),
-                "upper half of the sizes",
-            ),
-            contest(found, "power"),
-            share_of(
-                "share of samples on which EM reaches the radius",
-                int(rows["reached"].sum()),
-                len(rows),
-                (0.9, 1.0),
-            ),
-        ),
+        (Measurement(quantity, *constant, stated, region, note), contest(found, law)),
         settings_of(rows),
         (censored(rows),),
         ("passes", "local-slopes"),
@@ -194,7 +181,7 @@ def _(evidence: Evidence) -> Measured:
     "EM reaches the radius on at least nine samples of ten.",
 )
 def _(evidence: Evidence) -> Measured:
-    return _polynomial(evidence, [2, 3, 4])
+    return _polynomial(evidence, SEVERAL)
 
 
 @chapter.claim(
@@ -231,16 +218,10 @@ def _(evidence: Evidence) -> Measured:
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "EM")
-    found = rates.growth(rows, by="d", level=LEVEL)
+    found, stated = rates.growth(rows, by="d", level=LEVEL), -0.5
+    region = (-INF, around(stated, ERRORS)[1])
     return Measured(
-        (
-            Measurement(
-                "exponent of d in the iterations",
-                *found.exponent,
-                -0.5,
-                (-INF, -0.5 + ERRORS * 0.5),
-            ),
-        ),
+        (Measurement("exponent of d in the iterations", *found.exponent, stated, region),),
         settings_of(rows),
         (censored(rows),),
         ("dimensions",),

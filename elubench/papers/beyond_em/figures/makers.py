@@ -18,6 +18,7 @@ from elubench.papers.beyond_em import theory
 from elubench.papers.beyond_em.figures.landscapes import landscape_figure, stability_figure
 from elubench.papers.beyond_em.figures.panels import paper_figure
 from elubench.papers.beyond_em.rows import (
+    DIMENSIONS,
     breaks,
     left_panel,
     over_d,
@@ -67,11 +68,8 @@ def _paper_words(_: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -> st
     )
 
 
-_DIMENSIONS = (1, 2, 4)
-
-
 def _races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
-    return (pd.concat([to_radius(evidence, d) for d in _DIMENSIONS], ignore_index=True),)
+    return (pd.concat([to_radius(evidence, d) for d in DIMENSIONS], ignore_index=True),)
 
 
 def _passes_words(rows: pd.DataFrame) -> str:
@@ -108,7 +106,7 @@ def _run_times_words(rows: pd.DataFrame) -> str:
 
 
 def _errors_and_races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
-    errors = pd.concat([validated(evidence, d) for d in _DIMENSIONS], ignore_index=True)
+    errors = pd.concat([validated(evidence, d) for d in DIMENSIONS], ignore_index=True)
     return (errors, *_races(evidence))
 
 

@@ -21,20 +21,7 @@ class Estimate(NamedTuple):
     uncertainty: float = 0.0
 
 
-class Row(NamedTuple):
-    """One quantity beside its theory."""
-
-    lemma: str
-    model: str
-    d: int
-    quantity: str
-    measured: float
-    uncertainty: float
-    theory: float
-    note: str
-
-
-COLUMNS = Row._fields
+COLUMNS = ("lemma", "model", "d", "quantity", "measured", "uncertainty", "theory", "note")
 
 
 class Summary:
@@ -42,7 +29,7 @@ class Summary:
 
     def __init__(self, model: str) -> None:
         self.model = model
-        self.rows: list[Row] = []
+        self.rows: list[tuple[object, ...]] = []
 
     def add(
         self,
@@ -54,7 +41,7 @@ class Summary:
         note: str = "",
     ) -> None:
         """Add a row."""
-        self.rows.append(Row(lemma, self.model, d, quantity, *found, theory, note))
+        self.rows.append((lemma, self.model, d, quantity, *found, theory, note))
 
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""

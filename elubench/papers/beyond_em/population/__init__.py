@@ -39,12 +39,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from elubench.checks import Floats
 from elubench.papers.beyond_em.population.base import Population
-from elubench.papers.beyond_em.population.diagonal import Diagonal
-from elubench.papers.beyond_em.population.general import General
-from elubench.papers.beyond_em.population.isotropic import Isotropic
+from elubench.papers.beyond_em.population.diagonal import DiagonalPopulation
+from elubench.papers.beyond_em.population.general import GeneralPopulation
+from elubench.papers.beyond_em.population.isotropic import IsotropicPopulation
 from elubench.papers.beyond_em.theory import AnyModel, name_of
 
-_KNOWN: dict[str, Population] = {one.name: one for one in (Isotropic(), Diagonal(), General())}
+_KNOWN: dict[str, Population] = {
+    one.name: one for one in (IsotropicPopulation(), DiagonalPopulation(), GeneralPopulation())
+}
 
 
 class _Points(NamedTuple):

@@ -23,7 +23,7 @@ _SMALL = 1.0 / 64.0  # below it the coupling is summed as a series
 _TERMS = 20  # of that series
 
 
-class Diagonal(Population):
+class DiagonalPopulation(Population):
     """q_j is theta_j^2."""
 
     name = "diagonal"

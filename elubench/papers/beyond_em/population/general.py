@@ -25,7 +25,7 @@ from elubench.papers.beyond_em.population.isotropic import gap_of
 from elubench.papers.beyond_em.population.means import evaluate, half_line, means
 
 
-class General(Population):
+class GeneralPopulation(Population):
     """theta is theta1 then theta2; derivatives by m and delta are turned into those by theta."""
 
     name = "general"

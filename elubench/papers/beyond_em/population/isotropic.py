@@ -35,7 +35,7 @@ def _q(theta: Floats) -> Floats:
     return np.asarray(np.mean(theta**2, axis=1))
 
 
-class Isotropic(Population):
+class IsotropicPopulation(Population):
     """All q_j are |theta|^2/d."""
 
     name = "isotropic"
