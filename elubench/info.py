@@ -154,9 +154,9 @@ def _vector() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    from elubench.kernels import _jit
+    from elubench.kernels import _cache, _jit
 
-    folder = _jit.cache_folder()
+    folder = _cache.cache_folder()
     return {
         "folder": None if folder is None else str(folder),
         "writable": folder is not None and _writable(folder),

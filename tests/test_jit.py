@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import JIT, ROOT, needs_jit, python
 
-from elubench.kernels import _jit
+from elubench.kernels import _cache, _jit, _sources
 
 SIGNATURE = numba.types.float64(numba.types.float64)
 
@@ -28,9 +28,9 @@ def folder(tmp_path, monkeypatch):
     """An empty kernel cache, and a registry of its own."""
     _jit.known_kernels()  # imports whatever registers kernels, before the registry is another
     monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_jit, "_folder", _jit._UNKNOWN)
+    monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
     monkeypatch.setattr(_jit, "_registry", [])
-    return _jit.cache_folder()
+    return _cache.cache_folder()
 
 
 def make(function=cube):
@@ -116,7 +116,7 @@ class TestState:
         assert _jit.cache_state() == {"kernels": 1, "cached": 1, "compiled": 0}
 
     def test_without_a_folder(self, monkeypatch, folder):
-        monkeypatch.setattr(_jit, "_folder", None)
+        monkeypatch.setattr(_cache, "_folder", None)
         _jit.ready(make())
         assert _jit.cache_state() == {"kernels": 1, "cached": 0, "compiled": 1}
 
@@ -180,7 +180,7 @@ class TestCache:
         def fail(*arguments):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(_jit._FunctionCache, operation, fail)
+        monkeypatch.setattr(_cache._FunctionCache, operation, fail)
         assert _jit.ready(make())(3.0) == 27.0
 
     def test_source_stamp_follows_the_file(self, folder, tmp_path):
@@ -188,7 +188,7 @@ class TestCache:
         stamps = []
         for body in ("x = 1\n", "x = 2\n", "x = 1\n"):
             source.write_text(body)
-            stamps.append(_jit._Locator.from_function(cube, str(source)).get_source_stamp())
+            stamps.append(_cache._Locator.from_function(cube, str(source)).get_source_stamp())
         assert stamps[0] != stamps[1]
         assert stamps[0] == stamps[2]
 
@@ -197,34 +197,44 @@ class TestFolder:
     def test_environment_variable(self, tmp_path, folder):
         assert folder.parent == tmp_path
         assert folder.is_dir()
-        assert list(folder.iterdir()) == []  # the probe is gone
+        text = _sources.text_hash()
+        assert [file.name for file in folder.iterdir()] == [f".text-{text}"]  # the probe is gone
+
+    def test_found_again_without_parsing(self, folder, monkeypatch):
+        monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+        monkeypatch.setattr(_cache, "source_hash", None)
+        assert _cache.cache_folder() == folder
+        monkeypatch.setattr(_cache, "text_hash", lambda: "edited")
+        monkeypatch.setattr(_cache, "source_hash", lambda: "another")
+        monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+        assert _cache.cache_folder() == folder.parent / "another"
 
     def test_private(self, folder):
         if os.name == "posix":
             assert folder.stat().st_mode & 0o077 == 0
 
     def test_last_part_is_the_hash_of_the_sources(self, folder):
-        assert folder.name == _jit._source_hash()
+        assert folder.name == _sources.source_hash()
 
     def test_users_cache_folder(self, tmp_path, monkeypatch):
         monkeypatch.delenv("ELUBENCH_CACHE_DIR")
         monkeypatch.setattr("sys.platform", "linux")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        assert _jit._candidates() == [tmp_path / "elubench" / "kernels"]
+        assert _cache._candidates() == [tmp_path / "elubench" / "kernels"]
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert _jit._candidates() == [tmp_path / ".cache" / "elubench" / "kernels"]
+        assert _cache._candidates() == [tmp_path / ".cache" / "elubench" / "kernels"]
 
     def test_other_systems(self, tmp_path, monkeypatch):
         monkeypatch.delenv("ELUBENCH_CACHE_DIR")
         monkeypatch.setattr("sys.platform", "win32")
         monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-        assert _jit._candidates() == [tmp_path / "elubench" / "kernels"]
+        assert _cache._candidates() == [tmp_path / "elubench" / "kernels"]
         monkeypatch.delenv("LOCALAPPDATA")
-        assert _jit._candidates() == []
+        assert _cache._candidates() == []
         monkeypatch.setattr("sys.platform", "darwin")
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert _jit._candidates() == [tmp_path / "Library" / "Caches" / "elubench" / "kernels"]
+        assert _cache._candidates() == [tmp_path / "Library" / "Caches" / "elubench" / "kernels"]
 
     @pytest.fixture(params=["below a file", "read-only"])
     def unwritable(self, request, tmp_path):
@@ -241,8 +251,8 @@ class TestFolder:
 
     def test_unwritable(self, unwritable, monkeypatch, folder):
         monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(unwritable))
-        monkeypatch.setattr(_jit, "_folder", _jit._UNKNOWN)
-        assert _jit.cache_folder() is None
+        monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+        assert _cache.cache_folder() is None
         kernel = _jit.ready(make())
         assert kernel(3.0) == 27.0
         if JIT:
@@ -252,60 +262,131 @@ class TestFolder:
 
 class TestSourceHash:
     @pytest.fixture
-    def tree(self, tmp_path, monkeypatch):
-        """A copy of the package's sources that the hash is taken of."""
+    def tree(self, tmp_path):
+        """A copy of the sources of which the hash is taken."""
         package = tmp_path / "elubench"
-        package.mkdir()
-        for part in _jit._PARTS:
+        for part in _sources.PARTS:
             unwanted = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / "elubench" / part, package / part, ignore=unwanted)
-        monkeypatch.setattr(_jit, "__file__", str(package / "kernels" / "_jit.py"))
         return package
 
-    def test_same_sources_same_hash(self, tree):
-        assert _jit._source_hash() == _jit._source_hash()
-
-    @pytest.mark.parametrize("name", ["elementwise", "reduction", "tiles", "_jit"])
-    def test_an_edit_of_a_kernel(self, tree, name):
-        before = _jit._source_hash()
-        source = tree / "kernels" / f"{name}.py"
+    @staticmethod
+    def edited(tree, file, old, new):
+        """Whether the hash is another one after an edit; the text's always is."""
+        before, text_before = _sources.source_hash(tree), _sources.text_hash(tree)
+        source = tree / file
         text = source.read_text()
-        source.write_text(text + "\n# an edit\n")
-        assert _jit._source_hash() != before
+        assert old in text
+        source.write_text(text.replace(old, new, 1))
+        found = _sources.source_hash(tree) != before
+        assert _sources.text_hash(tree) != text_before
         source.write_text(text)
-        assert _jit._source_hash() == before
+        assert _sources.source_hash(tree) == before
+        return found
+
+    def test_of_the_package(self, tree):
+        assert _sources.source_hash() == _sources.source_hash(tree)
+
+    @pytest.mark.parametrize(
+        ("file", "old", "new"),
+        [
+            ("kernels/elementwise.py", "_SATURATION = 20.0", "_SATURATION = 21.0"),
+            ("kernels/layout.py", "return 2 + d", "return 3 + d"),
+            ("kernels/reduction.py", "_APART = 24", "_APART = 32"),
+            ("kernels/tiles.py", "BLOCK_ROWS = 4096", "BLOCK_ROWS = 8192"),
+            ("kernels/_jit.py", '"nogil": True', '"nogil": False'),
+            ("kernels/signatures.py", "DIRECTION = _number(", "DIRECTION = types.float32("),
+            ("models/isotropic.py", '@kernel("exact"', '@kernel("reduction"'),
+            ("algorithms/newton_anderson.py", "_CAUTION = 0.4", "_CAUTION = 0.5"),
+            ("algorithms/em.py", "accept(report, 1.0)", "accept(report, 2.0)"),
+            (
+                "algorithms/elu.py",
+                "import next_step, update",
+                "import descend as next_step, update",
+            ),
+            ("algorithms/simultaneous.py", "import copy", "import norm as copy"),
+        ],
+    )
+    def test_edits_that_count(self, tree, file, old, new):
+        assert self.edited(tree, file, old, new)
+
+    @pytest.mark.parametrize(
+        ("file", "old", "new"),
+        [
+            ("kernels/reduction.py", '"""The one pass', '"""One pass'),
+            ("kernels/lanes.py", '"""A zero in every lane', '"""Zeros in all lanes'),
+            ("kernels/tiles.py", "# rows that one thread sums", "# rows summed by a thread"),
+            ("algorithms/base.py", "self.endless * goal.max_iter", "0.0"),
+            ("algorithms/lbfgs.py", '"""L-BFGS', '"""Limited-memory BFGS'),
+            ("algorithms/lbfgs.py", "gtol: float = 1e-13", "gtol: float = 1e-12"),
+            ("algorithms/em.py", "endless = 1.3", "endless = 1.4"),
+            ("algorithms/em.py", "import math", "import math\nimport string"),
+            ("algorithms/newton_anderson.py", '"""Eigenvalues to', '"""\n\n    Eigenvalues to'),
+            ("algorithms/known.py", "json.loads(options)", "None"),
+        ],
+    )
+    def test_edits_that_do_not_count(self, tree, file, old, new):
+        assert not self.edited(tree, file, old, new)
+
+    def test_what_kernels_need_counts(self, tree):
+        """A constant from a plain function of another file, a tuple's class, a kernel in a factory."""
+        (tree / "models" / "helper.py").write_text(
+            "def unused(): return 1\ndef third(): return 3\n"
+        )
+        (tree / "algorithms" / "mine.py").write_text(
+            "from elubench.models.helper import third as other\n"
+            "from typing import NamedTuple\n"
+            "class Pair(NamedTuple):\n    one: float = 1.0\n"
+            "class Free:\n    one = 1.0\n"
+            "LIMIT = other()\n"
+            "def made():\n    @kernel('exact')\n    def inner(x):\n        return Pair(x)\n"
+        )
+        assert self.edited(tree, "models/helper.py", "return 3", "return 4")
+        assert not self.edited(tree, "models/helper.py", "return 1", "return 2")
+        assert self.edited(tree, "algorithms/mine.py", "one: float = 1.0", "one: float = 2.0")
+        assert not self.edited(tree, "algorithms/mine.py", "    one = 1.0", "    one = 2.0")
+        assert self.edited(tree, "algorithms/mine.py", "Pair(x)", "Pair(2.0 * x)")
 
     def test_a_new_and_a_renamed_file(self, tree):
-        before = _jit._source_hash()
+        before = _sources.source_hash(tree)
         (tree / "kernels" / "extra.py").write_text("x = 1\n")
-        extra = _jit._source_hash()
+        extra = _sources.source_hash(tree)
         (tree / "kernels" / "extra.py").rename(tree / "kernels" / "extra_too.py")
-        assert len({before, extra, _jit._source_hash()}) == 3
+        assert len({before, extra, _sources.source_hash(tree)}) == 3
 
     def test_models_and_algorithms_count(self, tree):
         for part in ("models", "algorithms"):
-            before = _jit._source_hash()
+            before = _sources.source_hash(tree)
             (tree / part / "another.py").write_text("x = 1\n")
-            assert _jit._source_hash() != before
+            assert _sources.source_hash(tree) != before
 
     def test_the_compiler_counts(self, monkeypatch):
-        before = _jit._source_hash()
+        before = _sources.source_hash()
         monkeypatch.setattr(numba, "__version__", "0.0")
-        assert _jit._source_hash() != before
+        assert _sources.source_hash() != before
 
     def test_every_file_with_kernels_is_in_the_hash(self):
         """A kernel elsewhere could be compiled from one source and loaded for another."""
         for source in (ROOT / "elubench").rglob("*.py"):
             text = source.read_text()
             if "@kernel(" in text or "njit" in text:
-                assert source.relative_to(ROOT / "elubench").parts[0] in _jit._PARTS, source
+                assert source.relative_to(ROOT / "elubench").parts[0] in _sources.PARTS, source
+
+    @needs_jit
+    def test_kernels_of_the_package_have_names_of_their_own(self):
+        """The name of a file in the cache is made of room, module and function, not of a line."""
+        kernels = [kernel.py_func for kernel in _jit.known_kernels()]
+        own = [each for each in kernels if each.__module__.startswith("elubench.")]
+        assert len({(each.__module__, each.__qualname__) for each in own}) == len(own) > 20
+        located = _cache._Locator.from_function(own[0], own[0].__code__.co_filename)
+        assert located.get_disambiguator() in _sources.PARTS
 
 
 IMPORT = """
 import json, sys, threading
 import elubench
 light = "numba" not in sys.modules
-from elubench.kernels import _jit
+from elubench.kernels import _cache, _jit
 import elubench.runs, elubench.samples
 kernels = _jit.known_kernels()
 from numba.np.ufunc import parallel
@@ -316,7 +397,7 @@ print(json.dumps({
     "compiled": compiled,
     "threads": threading.active_count(),
     "initialised": parallel._is_initialized,
-    "folder": str(_jit._folder),
+    "folder": str(_cache._folder),
     "scikit-learn": "sklearn" in sys.modules,
 }))
 """
@@ -324,7 +405,7 @@ print(json.dumps({
 RESULT = """
 import json
 import numpy as np
-from elubench.kernels import _jit
+from elubench.kernels import _cache, _jit
 from elubench.samples import ArraySample, gaussian
 sample = ArraySample(gaussian(500, 2, seed=3))
 out = sample.sums(np.array([[0.3, -0.2]]), np.zeros(1), 3)
@@ -333,7 +414,7 @@ print(json.dumps({
     "bytes": out.tobytes().hex(),
     "hits": sum(sum(kernel.stats.cache_hits.values()) for kernel in used),
     "used": len(used),
-    "folder": str(_jit.cache_folder()),
+    "folder": str(_cache.cache_folder()),
 }))
 """
 
@@ -348,7 +429,7 @@ class TestProcesses:
         assert state["threads"] == 1
         assert state["initialised"] is False
         assert not state["scikit-learn"]
-        assert Path(state["folder"]) == _jit._UNKNOWN  # not even looked for
+        assert Path(state["folder"]) == _cache._UNKNOWN  # not even looked for
         assert not (tmp_path / "cache").exists()
 
     def test_a_cold_start_and_a_damaged_cache(self, tmp_path):

@@ -8,13 +8,13 @@ from elubench.kernels import lanes
 from elubench.kernels._jit import COMMON
 from elubench.kernels.lanes import (
     LANES,
+    absolute,
     added,
     at_most,
     fetch,
     load,
     power_of_two,
     signed,
-    size,
     store,
     where_below,
     zeros,
@@ -40,7 +40,7 @@ compiled = numba.njit(**COMMON)
 @compiled
 def unary(which, x, out):
     if which == 0:
-        store(out, 0, size(load(x, 0)))
+        store(out, 0, absolute(load(x, 0)))
     elif which == 1:
         store(out, 0, at_most(load(x, 0), 0.5))
     elif which == 2:
@@ -65,7 +65,7 @@ def binary(which, x, y, out):
     elif which == 3:
         store(out, 0, one / other)
     elif which == 4:
-        store(out, 0, signed(size(one), other))
+        store(out, 0, signed(absolute(one), other))
     else:
         store(out, 0, where_below(one, 1.0, one, other))
 

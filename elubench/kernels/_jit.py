@@ -1,43 +1,42 @@
-"""How kernels are compiled: every compiler option with its reason, and the kernel cache.
+"""How kernels are compiled: every compiler option with its reason.
 
 Kernels come in four kinds, and a function belongs to exactly one of them:
 
-``exact``        IEEE arithmetic to the letter: the algebra of models and algorithms, and loops.
+``exact``        strict IEEE arithmetic: the algebra of models and algorithms, and loops.
                  The same expression gives the same bits wherever it is inlined.
 ``elementwise``  ``contract`` only: a multiply and an add may fuse. (Arithmetic on lanes of numbers
-                 brings this flag along, whatever the kind of the kernel. ``reassoc`` would silently
-                 fold the rounding of tanh away, which adds and subtracts a large constant.)
+                 has this flag whatever the kind of the kernel. ``reassoc`` would silently remove the
+                 rounding in tanh, which adds and subtracts a large constant.)
 ``reduction``    ``contract`` and ``reassoc``: a dot product may use several accumulators. Without it
                  the loop does not vectorise. ``nsz`` lets the accumulators start at +0.
 ``parallel``     ``prange`` over fixed blocks. Never a ``prange`` reduction, whose result would depend
-                 on the number of threads: each block writes a partial sum of its own.
+                 on the number of threads: each block writes its own partial sum.
 
 Common to all:
 
 ``error_model='numpy'``  a division needs no check for zero, which would stop vectorisation.
 ``nogil=True``           Python threads can run kernels side by side.
-``boundscheck=False``    stated, so that a user's ``NUMBA_BOUNDSCHECK`` cannot halve the speed unseen.
+``boundscheck=False``    explicit, so that ``NUMBA_BOUNDSCHECK`` cannot silently halve the speed.
 
-And where :func:`kernel` is asked for it: ``forceinline``, and ``_nrt`` off.
+On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` off.
 
-Nothing is compiled at import. A kernel that Python calls has a signature of its own and is compiled,
-or loaded from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
+Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
+from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, cgutils
+from numba.core import cgutils
 from numba.extending import intrinsic
+
+from elubench.kernels._cache import KernelCache, cache_folder
+from elubench.kernels._sources import PACKAGE, PARTS
 
 COMMON = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 KINDS: dict[str, dict[str, Any]] = {
@@ -47,10 +46,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "parallel": {"fastmath": False, "parallel": True},
 }
 
-#: False when ``NUMBA_DISABLE_JIT=1``: kernels then are plain Python functions.
+#: False if ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python functions.
 JIT = not numba.config.DISABLE_JIT
 
-_PARTS = ("kernels", "models", "algorithms")
 _registry: list[Any] = []
 _compile_lock = threading.RLock()
 
@@ -61,10 +59,10 @@ def kernel(
     """Decorate a function as a kernel of the given kind.
 
     With a signature the kernel can be called from Python (after :func:`ready`), takes these types
-    and no others, and is kept in the kernel cache. Without, it exists to be called by other kernels.
-    ``inline`` spares the call, which for a function of several arrays moves some sixty numbers over
-    the stack: for what is called once for each small tile. ``counted=False`` leaves reference counts
-    out, for a function that neither makes nor returns an array: its slices cost nothing.
+    only, and is kept in the kernel cache. Without one, it can be called by other kernels only.
+    ``inline`` avoids the call, which for a function of several arrays copies some sixty numbers to
+    the stack; it is for what is called often and does little. ``counted=False`` leaves out reference
+    counts, for a function that neither creates nor returns an array: its slices then cost nothing.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
 
@@ -72,7 +70,7 @@ def kernel(
         dispatcher = numba.njit(**options)(function)
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
-            dispatcher._cache = _KernelCache(function)
+            dispatcher._cache = KernelCache(function)
             _registry.append(dispatcher)
         return dispatcher
 
@@ -131,23 +129,10 @@ def warmup() -> None:
 
 def known_kernels() -> list[Any]:
     """Every kernel that Python calls; the modules that define them are imported."""
-    package = __name__.split(".")[0]
-    for part in _PARTS:
-        folder = Path(__file__).resolve().parent.parent / part
-        for source in sorted(folder.glob("*.py")):
-            import_module(f"{package}.{part}.{source.stem}".removesuffix(".__init__"))
+    for part in PARTS:
+        for source in sorted((PACKAGE / part).glob("*.py")):
+            import_module(f"{PACKAGE.name}.{part}.{source.stem}".removesuffix(".__init__"))
     return list(_registry)
-
-
-def cache_folder() -> Path | None:
-    """The folder of the kernel cache, or None where no folder can be written.
-
-    ``ELUBENCH_CACHE_DIR`` overrides the user's cache folder. Its last part is a hash of the sources
-    that are compiled, so an edit to one kernel can never meet machine code made from another.
-    """
-    if _folder is _UNKNOWN:
-        _find_folder()
-    return _folder
 
 
 def cache_state() -> dict[str, int]:
@@ -157,125 +142,3 @@ def cache_state() -> dict[str, int]:
     on_disk = len(list(folder.glob("*.nbi"))) if JIT and folder is not None else 0
     in_process = sum(1 for dispatcher in kernels if dispatcher.overloads)
     return {"kernels": len(kernels), "cached": on_disk, "compiled": in_process}
-
-
-_UNKNOWN = Path("unknown")
-_folder: Path | None = _UNKNOWN
-
-
-def _find_folder() -> None:
-    global _folder
-    _folder = None
-    for base in _candidates():
-        folder = base / _source_hash()
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
-            probe.write_bytes(b"1")
-            probe.unlink()
-        except OSError:
-            continue
-        _folder = folder
-        return
-
-
-def _candidates() -> list[Path]:
-    chosen = os.environ.get("ELUBENCH_CACHE_DIR")
-    if chosen:
-        return [Path(chosen)]
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
-        base = str(Path("~/Library/Caches").expanduser())
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return [Path(base) / "elubench" / "kernels"] if base else []
-
-
-def _source_hash() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]}".encode())
-    package = Path(__file__).resolve().parent.parent
-    for part in _PARTS:
-        for source in sorted((package / part).glob("*.py")):
-            digest.update(source.name.encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-class _Locator(caching._CacheLocator):
-    """Puts a function's cached code into the kernel cache, stamped with its own file's contents."""
-
-    def __init__(self, function: Any, source: str, folder: Path):
-        self._folder = folder
-        self._line = function.__code__.co_firstlineno
-        self._stamp = hashlib.sha256(Path(source).read_bytes()).hexdigest()
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return self._stamp
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
-        folder = cache_folder()
-        if folder is None or not os.path.exists(py_file):
-            return None
-        return cls(py_func, py_file, folder)
-
-
-class _Impl(caching.CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
-
-
-class _FunctionCache(caching.FunctionCache):
-    _impl_class = _Impl
-
-
-class _KernelCache(caching._Cache):
-    """Numba's function cache in our folder, made on first use; no fault of it is ever fatal.
-
-    A truncated file, a full disk or a folder that vanished cost a compilation and nothing else.
-    """
-
-    def __init__(self, function: Any):
-        self._function = function
-        self._inner: Any = None
-
-    def _cache(self) -> Any:
-        if self._inner is None:
-            self._inner = _FunctionCache(self._function)
-        return self._inner
-
-    @property
-    def cache_path(self) -> str | None:
-        folder = cache_folder()
-        return None if folder is None else str(folder)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return self._cache().load_overload(sig, target_context)
-        except Exception:  # whatever a damaged pickle raises: the kernel is compiled instead
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            try:
-                self._cache().save_overload(sig, data)
-            except Exception:  # the index itself is damaged: start it anew
-                self._cache().flush()
-                self._cache().save_overload(sig, data)
-        except Exception:  # no space, no permission: stay uncached
-            pass
-
-    def enable(self) -> None:
-        pass
-
-    def disable(self) -> None:
-        pass
-
-    def flush(self) -> None:
-        self._cache().flush()

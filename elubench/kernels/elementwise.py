@@ -1,7 +1,7 @@
 """tanh and log cosh of a buffer, from one exponential.
 
-Numba's wheels bring no vector maths library, and ``math.tanh`` is a call for every number. Here
-both functions are computed without branches, table look-ups or integer conversions:
+Numba's wheels contain no vector maths library, and ``math.tanh`` is one call per number. Here both
+functions are computed without branches, table look-ups or integer conversions:
 
     k = round(2a / ln 2),  r = 2a - k ln 2,  |r| <= ln(2)/2            with a = min(|z|, 20)
     expm1(r) = r + r^2 Q(r),  e = expm1(2a) = 2^k expm1(r) + (2^k - 1)
@@ -12,16 +12,15 @@ both functions are computed without branches, table look-ups or integer conversi
                 = (a - ln 2) + log1p(1 / (1 + e))             for a >= 3/4
 
 k is rounded by adding 1.5 * 2^52, whose low bits then hold k, and 2^k is made from those bits. The
-coefficients are minimax polynomials in the relative error (Remez exchange at 50 digits); what they
-leave is at most 5e-17. Below 0.26 the quotient, whose numerator, denominator and value are rounded
-one after the other, would be off by up to 2.6 units in the last place; T leaves 0.6, and that is
-where iterates end. Largest errors seen: 1.5 units in the last place for tanh and 2.1 for log cosh;
-the tests hold them to 2 and 4.
+polynomials are minimax in the relative error (Remez exchange with 50 digits), which is at most 5e-17.
+Below 0.26 the quotient, whose numerator, denominator and value are each rounded, would be off by up to
+2.6 units in the last place; with T it is 0.6, and this is where iterates end. The largest errors seen
+are 1.5 units in the last place for tanh and 2.1 for log cosh; the tests allow 2 and 4.
 
-Each function is several short loops over buffers instead of one long one. The arithmetic of one number
-is a chain of some thirty steps that wait for each other; of a long loop a core has only the next number
-or two at hand, of a short one enough of them to fill the waiting. The last loop waits for the division
-whatever it does besides, so the pass may take its sums there: :func:`tanh_at` is its body.
+Each function is several short loops over buffers instead of one long one. The arithmetic for one number
+is a chain of some thirty dependent steps. In a long loop a core can look ahead by a number or two only;
+in a short one by enough of them to fill the waiting time. The last loop waits for the division whatever
+else it does, so the pass can take its sums there: :func:`tanh_at` is its body.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from elubench.kernels._jit import kernel
 from elubench.kernels.lanes import (
     LANES,
     LINE,
+    absolute,
     at_most,
     fetch,
     load,
     power_of_two,
     signed,
-    size,
     store,
     where_below,
 )
@@ -104,8 +103,8 @@ _L6, _L7, _L8, _L9, _L10 = (
     -0.026740085821347976,
 )
 
-#: Numbers that are fetched from memory for every number of a buffer by :func:`expm1_into`, and again by
-#: :func:`tanh_at`. The loops below are written for two, spread so that fetches come evenly in time.
+#: How many numbers :func:`expm1_into` fetches from memory per number of a buffer, and :func:`tanh_at`
+#: again. The loops below are written for two, with the fetches spread evenly in time.
 FETCH = 2
 
 
@@ -113,7 +112,7 @@ FETCH = 2
 def _reduce(y: Any, r: Any, power: Any, m: int, data: Any, at: int) -> None:
     for i in range(0, m, LANES):
         fetch(data, at + i)
-        a = at_most(size(load(y, i)), _SATURATION)
+        a = at_most(absolute(load(y, i)), _SATURATION)
         shifted = a * _TWO_LOG2_E + _ROUNDER
         k = shifted - _ROUNDER
         store(r, i, (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW)
@@ -122,7 +121,7 @@ def _reduce(y: Any, r: Any, power: Any, m: int, data: Any, at: int) -> None:
 
 @kernel("exact")
 def expm1_into(y: Any, e: Any, power: Any, m: int, data: Any, at: int) -> None:
-    """Write exp(2|y|) - 1, cut where tanh has become 1, to e; power is a buffer to work in.
+    """Write exp(2|y|) - 1, cut off where tanh is 1, to e; ``power`` is scratch memory.
 
     m is a multiple of LANES. Meanwhile ``FETCH * m`` numbers of data from ``at`` on are fetched.
     """
@@ -139,13 +138,13 @@ def expm1_into(y: Any, e: Any, power: Any, m: int, data: Any, at: int) -> None:
 def tanh_at(y: Any, e: Any, i: int, data: Any, at: int) -> Any:
     """The lanes of tanh y from position i on, given e = expm1(2|y|): the body of a loop.
 
-    What else the loop does is nearly free, because the quotient is slow and leaves the units for
-    sums and products idle. It fetches ``FETCH`` numbers for each of its own.
+    Whatever else the loop does is nearly free, because the slow quotient leaves the units for sums
+    and products idle. Per number it fetches ``FETCH`` numbers of data.
     """
     fetch(data, at + FETCH * i)
     fetch(data, at + FETCH * i + LINE)
     z, exponential = load(y, i), load(e, i)
-    a = at_most(size(z), _SATURATION)
+    a = at_most(absolute(z), _SATURATION)
     s = a * a
     p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
     t = where_below(a, 0.26, a + a * s * p, exponential / (exponential + 2.0))
@@ -163,7 +162,7 @@ def tanh_in_place(y: Any, e: Any, m: int, data: Any, at: int) -> None:
 def log_cosh_into(y: Any, e: Any, out: Any, m: int) -> None:
     """Write log cosh of y to another buffer, given e = expm1(2|y|)."""
     for i in range(0, m, LANES):
-        z = size(load(y, i))
+        z = absolute(load(y, i))
         a = at_most(z, _SATURATION)
         s = a * a
         high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))

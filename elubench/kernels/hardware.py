@@ -1,7 +1,7 @@
-"""What the hardware allows: the data only read, and tanh only computed.
+"""The hardware's limits: only reading the data, and only computing tanh.
 
-A pass does both, so it cannot take less than the longer of the two. These kernels have no signature:
-comparisons alone call them, and ``warmup`` need not wait for them.
+A pass does both, so it takes at least the longer of the two. These kernels have no signature: only
+comparisons call them, so ``warmup`` does not compile them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elubench.kernels.lanes import LANES
 from elubench.kernels.reduction import buffers
 
 SHARE = 16384  # numbers that a thread takes at a time
-IN_CACHE = 512  # of these that three buffers in the level-1 cache hold with room to spare
+IN_CACHE = 512  # numbers per buffer, of which three fit the level-1 cache with room to spare
 
 
 @kernel("reduction")
@@ -40,7 +40,7 @@ def add_up(numbers: Any) -> float:
 
 @kernel("parallel")
 def tanh_in_cache(count: int) -> float:
-    """That many evaluations of tanh on numbers that never leave the level-1 cache."""
+    """``count`` evaluations of tanh on numbers that never leave the level-1 cache."""
     shares = (count + SHARE - 1) // SHARE
     partial = np.zeros(shares)
     for share in prange(shares):

@@ -1,12 +1,12 @@
 """Eight numbers at a time, for arithmetic that must be vector code and must not wait for memory.
 
-Numba has no vector type. One is made here of LLVM's: a kernel loads ``Lanes`` from a buffer, computes
-with ``+ - * /`` as it would with numbers, and stores them. The compiler makes of them as many vector
-registers as the processor needs, and has nothing to prove about aliasing, tails or negative indices
-before it may. Three things come with that which a vectorised loop does not have. Registers of different
-rows alternate, so that none waits for its own result. :func:`fetch` can stand between them, so that the
-data of the next tile are on their way while this one is computed with. And the order of a sum is what is
-written here, not what the compiler finds best where it inlines a loop: the same bits in every kernel.
+Numba has no vector type, so this module makes one of LLVM's: a kernel loads ``Lanes`` from a buffer,
+computes with ``+ - * /`` as with numbers, and stores them. The compiler maps them to as many vector
+registers as the processor needs, and need not prove anything about aliasing, tails or negative indices
+first. This has three advantages over a vectorised loop. Instructions for different rows alternate, so
+that none waits for its own result. :func:`fetch` can stand between them, so that the next tile is loaded
+while this one is computed. And the order of a sum is the one written here, not the one that the compiler
+prefers where it inlines a loop: the same bits in every kernel.
 
 As plain Python, lanes are arrays of eight numbers.
 """
@@ -25,7 +25,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 from elubench.kernels._jit import JIT
 
 LANES = 8  # buffers are processed in multiples of this; 16 would not leave registers for five sums
-LINE = 8  # numbers in a line of the cache, which is what one fetch asks for
+LINE = 8  # numbers in a cache line, the unit of a fetch
 
 _MAGNITUDE, _SIGN = 2**63 - 1, 2**63
 
@@ -45,7 +45,7 @@ if JIT:
             super().__init__(manager, of, _Vector)
 
     def _all(builder: Any, number: Any) -> Any:
-        """A number in every lane, unless it has lanes already."""
+        """The number in every lane; lanes stay as they are."""
         if number.type == _Vector:
             return number
         nothing = ir.Constant(_Vector, ir.Undefined)
@@ -93,7 +93,7 @@ if JIT:
 
     @intrinsic
     def store(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
-        """Write them from position ``at`` on."""
+        """Write the lanes from position ``at`` on."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             where = _vectors(context, builder, signature.args[0], *args[:2])
@@ -113,7 +113,7 @@ if JIT:
 
     @intrinsic
     def added(typingctx: Any, value: Any) -> Any:
-        """Their sum: the upper half is added to the lower until one is left."""
+        """The sum of the lanes: the upper half is added to the lower until one number is left."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value, count = args[0], LANES
@@ -133,8 +133,8 @@ if JIT:
         return types.float64(_lanes), codegen
 
     @intrinsic
-    def size(typingctx: Any, value: Any) -> Any:
-        """Without their signs."""
+    def absolute(typingctx: Any, value: Any) -> Any:
+        """The absolute value of each lane."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             bits = builder.bitcast(args[0], _Bits)
@@ -145,7 +145,7 @@ if JIT:
 
     @intrinsic
     def signed(typingctx: Any, value: Any, like: Any) -> Any:
-        """Numbers that have no sign, with the signs of others."""
+        """Non-negative numbers with the signs of others."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             bits, other = (builder.bitcast(value, _Bits) for value in args)
@@ -156,7 +156,7 @@ if JIT:
 
     @intrinsic
     def at_most(typingctx: Any, value: Any, limit: Any) -> Any:
-        """Each, or the limit where it is larger; NaN stays NaN."""
+        """The smaller of each lane and the limit; NaN stays NaN."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             limit = _all(builder, args[1])
@@ -189,7 +189,7 @@ if JIT:
 
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Ask for the line of the cache at position ``at``; a hint, harmless beyond the end."""
+        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i32 = ir.IntType(32)
@@ -217,7 +217,7 @@ else:
             value = value[: len(value) // 2] + value[len(value) // 2 :]
         return value[0]
 
-    def size(value: Any) -> Any:  # noqa: D103
+    def absolute(value: Any) -> Any:  # noqa: D103
         return np.abs(value)
 
     def signed(value: Any, like: Any) -> Any:  # noqa: D103

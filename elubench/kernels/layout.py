@@ -1,4 +1,4 @@
-"""Where things are in the arrays that kernels share: a row of sums, and what an update reports.
+"""The layout of arrays that kernels share: a row of sums, and what an update reports.
 
 A row of sums for d coordinates is
 

@@ -1,8 +1,8 @@
 """The compiled iteration: pass, model, update, stop, all without going back to Python.
 
 The Python driver in :mod:`elubench.runs` calls the same functions in the same order, so both give the
-same iterates to the last bit. A loop can be left and entered again at any iteration: everything it
-knows is in the arrays it is given.
+same iterates to the last bit. The loop can be left and entered again at any iteration: all of its state
+is in the arrays that it is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS
 from elubench.kernels.vectors import copy
 
-# Statuses. RUNNING means that the loop was left to be entered again.
+# Statuses. RUNNING means that the loop is to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
 
 # Places in the integer and float arrays that carry a run's progress.
@@ -29,7 +29,7 @@ COUNTERS_SIZE = 6
 RADIUS, TOLERANCE, BEST = 0, 1, 2
 LIMITS_SIZE = 3
 
-# Columns of the record of a run, beside the parameters.
+# Columns of the record of a run, besides the parameters.
 RECORD_T, RECORD_STEP, RECORD_PASSES, RECORD_VALIDATIONS, RECORD_VALIDATION = 0, 1, 2, 3, 4
 RECORD_SIZE = 5
 
@@ -249,7 +249,7 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
         place = counters[RECORDS]
         if place < work.schedule.size and counters[ITERATIONS] == work.schedule[place]:
             record(validation, work)
-    # what was borrowed must live to this line
+    # what was borrowed must stay alive to this line
     own_partial[0, 0, 0] = 0.0
     own_scratch[0, 0] = 0.0
     own_held[:0] = 0.0

@@ -8,9 +8,9 @@ and for second-order methods, with c_i = 1 - t_i^2 = sech^2(y_i),
 
     C0 = sum w_i c_i / W,   C1 = sum w_i c_i x_i / W,   C2 = sum w_i c_i x_i x_i^T / W.
 
-A block of a few tiles is summed by one thread; its partial sums go to a row of their own, and rows are
-added in a fixed pairwise order. So the result is a function of the data alone: neither the number of
-threads nor the choice between the parallel and the serial kernel changes one bit of it.
+A block of a few tiles is summed by one thread into its own row of partial sums, and rows are added in a
+fixed pairwise order. So the result depends on the data alone: neither the number of threads nor the
+choice between the parallel and the serial kernel changes a single bit.
 
 Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 """
@@ -42,29 +42,29 @@ from elubench.kernels.layout import (
 )
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 
-_BUFFERS = 3  # of a tile's length, that a pass works in
-_APART = 24  # numbers between them: a multiple of 4 KiB apart, they would share places in the cache
+_BUFFERS = 3  # in which a pass works, each as long as a tile
+_APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
 
-#: Below this many row-coordinates a parallel region costs more than it brings. Measured with two quiet
+#: Below this many row-coordinates a parallel region costs more than it saves. Measured on two idle
 #: cores, d = 1: 1.2 times the serial speed at 25,000 of them, 1.3 at 49,000, 1.6 at 150,000.
 PARALLEL_FROM = 32768
 
 # Some of Numba's threading layers abort the process when two threads enter a parallel region at
-# once. Whoever finds the door shut computes alone: same bits, no waiting, no abort.
+# once. A thread that cannot acquire this lock computes serially: the same bits, without waiting.
 parallel_region = threading.Lock()
 
 
 def worth_threads(tiles: Tiles) -> bool:
-    """Whether a parallel region pays for data of this size with the threads there are."""
+    """Whether a parallel region pays off for data of this size and the available threads."""
     size = tiles.rows * (2 + tiles.data.shape[1])
     return size >= PARALLEL_FROM and tiles.blocks > 1 and numba.get_num_threads() > 1
 
 
 @kernel("exact", types.float64[:, ::1](types.int64))
 def buffers(rows: int) -> Any:
-    """Memory for a pass over tiles of so many rows, aligned with the lines of the cache.
+    """Scratch memory for a pass over tiles of this many rows, aligned with cache lines.
 
-    Half a line off, every other access touches two lines, and a pass takes up to 1.3 times as long.
+    Otherwise every other access touches two lines, and a pass takes up to 1.3 times as long.
     """
     stride = rows + _APART
     room = np.empty(_BUFFERS * stride + LINE)
@@ -99,14 +99,14 @@ def unpack_symmetric(lower: Any, d: int) -> Any:
 
 @kernel("exact")
 def _four(j: int, count: int, rows: int) -> tuple[int, int, int, int]:
-    """Where the coordinates j to j + 3 of a tile begin; the last stands in for those behind it."""
+    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
     most = count - 1
     return j * rows, min(j + 1, most) * rows, min(j + 2, most) * rows, min(j + 3, most) * rows
 
 
 @kernel("exact")
 def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
-    """u_j to u_(j+3), 0 for coordinates behind the last."""
+    """u_j to u_(j+3), 0 for coordinates beyond the last."""
     d = u.size
     return (
         u[j],
@@ -118,7 +118,7 @@ def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
 
 @kernel("exact", inline=True, counted=False)
 def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
-    """y = x.u + b for one tile x (d, rows); four coordinates at a time spare y three trips."""
+    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less."""
     d, rows = x.shape
     u0, u1, u2, u3 = _factors(u, 0)
     if d == 1:
@@ -139,7 +139,7 @@ def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
 
 @kernel("elementwise")
 def _weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
-    """Multiply by the weights; rows that only pad the tile count for nothing."""
+    """Multiply by the weights; rows that only pad the tile get weight 0."""
     if weights.shape[0] > 0:
         for i in range(m):
             t[i] = t[i] * weights[tile, i]
@@ -169,7 +169,7 @@ def _sum(v: Any, m: int) -> float:
 
 @kernel("exact")
 def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
-    """out[at + j] += s0 and so on, for coordinates that exist."""
+    """out[at + j] += s0 and so on, up to the last coordinate."""
     out[at + j] += added(s0)
     if j + 1 < count:
         out[at + j + 1] += added(s1)
@@ -181,7 +181,7 @@ def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, 
 
 @kernel("exact")
 def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None:
-    """out[at + j] += v.x_j for the first coordinates of a tile, so many of them."""
+    """out[at + j] += v.x_j for the first ``count`` coordinates of a tile."""
     rows = x.shape[1]
     for j in range(0, count, 4):
         at0, at1, at2, at3 = _four(j, count, rows)
@@ -197,7 +197,7 @@ def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None
 
 @kernel("exact")
 def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
-    """out[at] += sum of v, and behind it the products with every coordinate."""
+    """out[at] += sum of v, followed by the products with every coordinate."""
     if x.shape[0] == 1:
         plain, s0 = zeros(), zeros()
         for i in range(0, m, LANES):
@@ -213,10 +213,10 @@ def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
 
 @kernel("exact", inline=True, counted=False)
 def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: Any) -> None:
-    """What tanh_in_place and _add_moments do, bit for bit, but at once, for d <= 4 and rows of weight 1.
+    """The same bits as tanh_in_place and then _add_moments, in one loop, for d <= 4 and weights 1.
 
-    The quotient takes so long that the sums are nearly free meanwhile. With more coordinates it is
-    reading that takes long.
+    The sums are nearly free while the processor waits for the quotient. With more coordinates, reading
+    them is what takes long.
     """
     d, rows = x.shape
     plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
@@ -331,14 +331,14 @@ def pass_parallel(
     partial: Any,
     out: Any,
 ) -> None:
-    """The pass with a thread to each share of the blocks, which bring scratch of their own."""
+    """The pass with the blocks shared among threads, each block with its own scratch memory."""
     for block in prange(partial.shape[0]):
         own = buffers(data.shape[2])
         _reduce_block(
             borrow(data), borrow(weights), n, block,
             borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
         )  # fmt: skip
-        own[0, 0] = 0.0  # alive until here
+        own[0, 0] = 0.0  # keeps it alive until here
     combine(partial, total, out)
 
 

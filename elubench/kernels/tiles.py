@@ -1,10 +1,10 @@
 """Data packed for the pass: tiles of shape (tile, d, rows), small enough to stay in the cache.
 
 A coordinate of a tile is contiguous, so every inner loop runs over rows with stride one, whatever d
-is, and a tile that was read for the projection is still in the cache for the sums. Up to four
-coordinates a tile stays in the level-1 cache together with the next one, which is fetched meanwhile;
-with more of them the pass is bound by memory, which likes long runs, and a tile stays in level 2.
-Rows that pad the last tile hold zeros and count for nothing.
+is, and a tile that was read for the projection is still in the cache for the sums. With up to four
+coordinates a tile fits the level-1 cache together with the next one, which is fetched meanwhile; with
+more, the pass is bound by memory, for which long runs are better, and a tile fits the level-2 cache.
+Rows that pad the last tile are zeros and have no weight.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from elubench.kernels._jit import kernel
 from elubench.kernels.lanes import LINE
 
 _TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
-_MOST_ROWS = 512  # so that the pass's own buffers, too, are in the level-1 cache
+_MOST_ROWS = 512  # so that the pass's own buffers also fit the level-1 cache
 _LEAST_ROWS = 64
 _FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
@@ -56,7 +56,7 @@ def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
 
 
 def aligned(count: int) -> np.ndarray:
-    """Zeros that begin with a line of the cache, so that no vector lies across two of them."""
+    """Zeros that begin at a cache line, so that no vector lies across two lines."""
     room = np.zeros(count + LINE)
     begin = -room.ctypes.data % (8 * LINE) // 8
     return room[begin : begin + count]
@@ -93,7 +93,7 @@ def _pack_tile(chunk: Any, start: int, tile: int, data: Any) -> int:
     types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
 )
 def pack(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
-    """Copy rows start, start + 1, ... into the tiles; a verdict on the numbers for every tile."""
+    """Copy rows start, start + 1, ... into the tiles, with a verdict on the numbers of each tile."""
     rows = data.shape[2]
     first = start // rows
     count = (start + chunk.shape[0] - 1) // rows + 1 - first

@@ -1,4 +1,4 @@
-"""Small things that updates do to vectors, as loops: NumPy's assignments take seconds to compile."""
+"""Small operations on vectors, as loops: NumPy's assignments take seconds to compile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elubench.kernels._jit import kernel
 
 @kernel("exact")
 def copy(source: Any, target: Any) -> None:
-    """Write one vector over another."""
+    """Copy a vector."""
     for j in range(target.size):
         target[j] = source[j]
 

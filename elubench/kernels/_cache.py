@@ -1,0 +1,147 @@
+"""The kernel cache: machine code on disk, in a folder named after the sources that are compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching
+
+from elubench.kernels._sources import PACKAGE, PARTS, source_hash, text_hash
+
+_UNKNOWN = Path("unknown")
+_folder: Path | None = _UNKNOWN
+
+
+def cache_folder() -> Path | None:
+    """The folder of the kernel cache, or None where no folder can be written.
+
+    ``ELUBENCH_CACHE_DIR`` overrides the user's cache folder. Its last part is a hash of the sources
+    that are compiled, so an edit to one kernel can never meet machine code made from another.
+    """
+    if _folder is _UNKNOWN:
+        _find_folder()
+    return _folder
+
+
+def _find_folder() -> None:
+    global _folder
+    _folder = None
+    text = text_hash()
+    for base in _candidates():
+        try:
+            known = next(base.glob(f"*/.text-{text}"), None)  # a folder made from this very text
+            folder = base / source_hash() if known is None else known.parent
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
+            probe.write_bytes(b"1")
+            probe.unlink()
+            (folder / f".text-{text}").touch()
+            _folder = folder
+            return
+        except OSError:
+            continue
+
+
+def _candidates() -> list[Path]:
+    chosen = os.environ.get("ELUBENCH_CACHE_DIR")
+    if chosen:
+        return [Path(chosen)]
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+    elif sys.platform == "darwin":
+        base = str(Path("~/Library/Caches").expanduser())
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return [Path(base) / "elubench" / "kernels"] if base else []
+
+
+class _Locator(caching._CacheLocator):
+    """Puts a function's machine code into the kernel cache.
+
+    The folder's name stands for the package's own sources. A kernel from elsewhere, a user's, is
+    stamped with the contents of its file as well.
+    """
+
+    def __init__(self, function: Any, source: str, folder: Path):
+        self._folder = folder
+        file = Path(source).resolve()
+        if file.parent in [PACKAGE / part for part in PARTS]:
+            self._stamp, self._disambiguator = "", file.parent.name
+        else:
+            self._stamp = hashlib.sha256(file.read_bytes()).hexdigest()
+            self._disambiguator = str(function.__code__.co_firstlineno)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return self._disambiguator
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
+        folder = cache_folder()
+        if folder is None or not os.path.exists(py_file):
+            return None
+        return cls(py_func, py_file, folder)
+
+
+class _Impl(caching.CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _FunctionCache(caching.FunctionCache):
+    _impl_class = _Impl
+
+
+class KernelCache(caching._Cache):
+    """Numba's function cache in our folder, made on first use; its faults are never fatal.
+
+    A truncated file, a full disk or a deleted folder costs a compilation and nothing else.
+    """
+
+    def __init__(self, function: Any):
+        self._function = function
+        self._inner: Any = None
+
+    def _cache(self) -> Any:
+        if self._inner is None:
+            self._inner = _FunctionCache(self._function)
+        return self._inner
+
+    @property
+    def cache_path(self) -> str | None:
+        folder = cache_folder()
+        return None if folder is None else str(folder)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return self._cache().load_overload(sig, target_context)
+        except Exception:  # whatever a damaged pickle raises: the kernel is compiled instead
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            try:
+                self._cache().save_overload(sig, data)
+            except Exception:  # the index itself is damaged: start it anew
+                self._cache().flush()
+                self._cache().save_overload(sig, data)
+        except Exception:  # no space, no permission: stay uncached
+            pass
+
+    def enable(self) -> None:
+        pass
+
+    def disable(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        self._cache().flush()
