@@ -10,15 +10,21 @@ from elubench.verification.paper import Chapter
 
 chapter = Chapter()
 
+_IN_WORDS = {
+    "c1": "C1, the largest eigenvalue of the Hessian over |theta|^alpha at most",
+    "c2": "C2, the gradient over the power of the gap at least",
+    "convexity radius": "radius of the ball on which the loss is convex",
+}
+
 
 @chapter.claim(
     "lemma-1",
     "The population loss is homogeneous: alpha = 6, and 2 at d >= 2",
     "Lemma 1",
     "lemma",
-    "At infinite n the restricted loss is locally convex, its Hessian is bounded by a multiple of "
-    "|theta|^alpha, and its gradient is at least a multiple of the gap to the power (alpha + "
-    "1)/(alpha + 2); alpha is 6 at d = 1 and 2 at d >= 2.",
+    "At infinite n the restricted loss is locally convex, its Hessian is at most C1 |theta|^alpha, "
+    "and its gradient is at least C2 times the gap to the power (alpha + 1)/(alpha + 2), with "
+    "constants C1 and C2 on a ball about the truth; alpha is 6 at d = 1 and 2 at d >= 2.",
     "Exponents of gradient and Hessian at the truth, the constants on the ball of the proof, and "
     "how far the least eigenvalue stays positive. Agrees: exponents within a hundredth, a finite "
     "C1, a positive C2, and convexity on the whole ball.",
@@ -46,7 +52,7 @@ def _(evidence: Evidence) -> Measured:
                     quantity,
                     accepted,
                     int(d),
-                    label=f"{quantity}, d = {d}",
+                    label=f"{_IN_WORDS.get(quantity, quantity)}, d = {d}",
                 )
             )
     proof = rows[rows["quantity"] == "radius of the proof's bound"]
