@@ -28,8 +28,9 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: verify
-verify: $(READY) ## hold the paper's claims against measurements: build/verification/report.html
-	$(PY) -m elubench verify --level quick --out build/verification $(ARGS)
+verify: $(READY) ## hold the paper's claims against measurements: verification/report.html
+	$(PY) -m elubench verify --level quick --out verification $(ARGS)
+	@echo 'The command elubench is $(VENV)/bin/elubench; "source $(VENV)/bin/activate" puts it on the PATH.'
 
 .PHONY: test
 test: $(READY) ## run the tests, two at a time (ARGS="-k name" passes options to pytest)

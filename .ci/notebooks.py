@@ -5,7 +5,7 @@
     python .ci/notebooks.py --thumbnails    and rewrite the thumbnails of analysis/README.md
     python .ci/notebooks.py --clean         run nothing, but remove outputs before a commit
 
-Results come from the folder that ELUBENCH_RESULTS names, by default build/verification, where those of
+Results come from the folder that ELUBENCH_RESULTS names, by default verification, where those of
 the level quick are made if there are none. An error, a warning or anything else on stderr fails.
 """
 
@@ -23,7 +23,7 @@ import nbformat
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "analysis"
 OUT = ROOT / "build" / "notebooks"
-RESULTS = ROOT / "build" / "verification"
+RESULTS = ROOT / "verification"
 #: These measure time: they run after the others, one by one, with all threads.
 ALONE = ("06_wall_clock",)
 SECONDS = 900  # for one cell, on the slowest machine

@@ -1,7 +1,7 @@
 """The table of the README: claims, verdicts and what decides them, from a verification's folder.
 
-elubench verify --out build/verification
-python analysis/readme_table.py build/verification
+elubench verify --out verification
+python analysis/readme_table.py verification
 """
 
 import json

@@ -21,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 #: Arrays of float64, everywhere.
 Floats = NDArray[np.float64]
 
+#: The largest integer that a kernel takes.
+MOST = 2**63 - 1
+
 
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
     """An int within the bounds; whole floats such as 1e6 count as ints."""
@@ -31,7 +34,7 @@ def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < least or (most is not None and value > most):
         bounds = f">= {least}" if most is None else f"between {least} and {most}"
-        raise ValueError(f"{name} must be {bounds}, got {value!r}")
+        raise ValueError(f"{name} must be {bounds}, got {_short(value)}")
     return int(value)
 
 
@@ -45,18 +48,30 @@ def real(
     """A finite float in the interval, open unless ``closed`` contains "above" or "below"."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    given = float(value)
+    try:
+        given = float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        given = math.inf
     low = given >= above if "above" in closed else given > above
     high = given <= below if "below" in closed else given < below
     if not (math.isfinite(given) and low and high):
         left, right = ("[" if "above" in closed else "("), ("]" if "below" in closed else ")")
         if math.isinf(above) and math.isinf(below):
-            raise ValueError(f"{name} must be finite, got {value!r}")
+            raise ValueError(f"{name} must be finite, got {_short(value)}")
         if math.isinf(below):
             sign = ">=" if "above" in closed else ">"
-            raise ValueError(f"{name} must be finite and {sign} {above:g}, got {value!r}")
-        raise ValueError(f"{name} must be in {left}{above:g}, {below:g}{right}, got {value!r}")
+            raise ValueError(f"{name} must be finite and {sign} {above:g}, got {_short(value)}")
+        raise ValueError(
+            f"{name} must be in {left}{above:g}, {below:g}{right}, got {_short(value)}"
+        )
     return given
+
+
+def _short(value: Any) -> str:
+    """A number in a message; one of a thousand digits by their number."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"an integer of about {round(value.bit_length() * math.log10(2.0))} digits"
+    return repr(value)
 
 
 def choice(value: Any, name: str, known: Sequence[str]) -> str:

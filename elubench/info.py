@@ -48,7 +48,7 @@ def as_text(facts: Facts) -> str:
     else:
         layer = threads["layer"]
     if cache["folder"] is None:
-        folder = "none (every process compiles its kernels)"
+        folder = f"none, every process compiles its kernels: {cache['why']}"
     else:
         folder = f"{cache['folder']} ({'writable' if cache['writable'] else 'not writable'})"
     rows += [
@@ -159,6 +159,7 @@ def _cache() -> dict[str, Any]:
     folder = _cache.cache_folder()
     return {
         "folder": None if folder is None else str(folder),
+        "why": _cache.why_uncached(),
         "writable": folder is not None and _writable(folder),
         **_jit.cache_state(),
     }

@@ -392,7 +392,7 @@ class TestPlantedSlowDown:
         assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
 
 
-# Slower at the second commit, once: a neighbour came and went.
+# Slower or faster at the second commit, once: a neighbour came and went.
 PASSING = """
 import pathlib
 
@@ -409,7 +409,7 @@ class Passing(Suite):
         left = int(disturbed.read_text())
         if when == "now" and tiny.iterations() == 40 and left:
             disturbed.write_text(str(left - 1))
-            return 20
+            return {once}
         return 10
 """
 
@@ -431,16 +431,47 @@ class TestCompare:
 
     def test_slower_both_times(self, compare):
         said = compare(SUITE, status=1)
-        confirmed = said.split("Slower both times:")[1].split()
+        confirmed = said.split("Slower both times:")[1].split("\n\n")[0].split()
         assert confirmed == ["suite.Tiny.time_planted", "suite.Tiny.track_planted"]
 
-    def test_a_second_comparison_that_fails(self, monkeypatch):
-        """asv's status is 1, too, where it could not compare at all."""
+    @pytest.fixture
+    def module(self):
         path = ROOT / ".ci" / "compare.py"
         spec = importlib.util.spec_from_file_location("ci_compare", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        told, answers = [], [(1, {"suite.time_it(1, 'a|b')"}), (1, set())]
+        return module
+
+    @pytest.mark.parametrize(
+        ("first", "again", "status", "said"),
+        [
+            ((0, "", ""), None, 0, "Nothing has changed"),
+            ((0, "", "a b c d e f g"), (0, "", ""), 0, "Nothing is faster both times"),
+            ((0, "", "a b"), (0, "", "b c"), 0, "Faster both times:\n  b\n"),
+            ((1, "a", "b"), (0, "", "b"), 0, "Nothing is slower both times"),
+            ((1, "a", "b"), (1, "a", ""), 1, "Slower both times:\n  a\n"),
+            ((0, "", "a"), (1, "a", ""), 0, "Nothing is slower both times"),
+            ((0, "", "a"), (2, "", ""), 2, "Once more"),
+        ],
+    )
+    def test_what_counts(self, module, monkeypatch, capsys, first, again, status, said):
+        answers = [
+            (one[0], {"+": set(one[1].split()), "-": set(one[2].split())})
+            for one in (first, again)
+            if one is not None
+        ]
+        monkeypatch.setattr(module, "compare", lambda *_: answers.pop(0))
+        assert module.main("HEAD~1", "HEAD") == status
+        assert answers == []
+        assert said in capsys.readouterr().out
+
+    def test_a_second_comparison_that_fails(self, module, monkeypatch):
+        """asv's status is 1, too, where it could not compare at all."""
+        told = []
+        answers = [
+            (1, {"+": {"suite.time_it(1, 'a|b')"}, "-": set()}),
+            (1, {"+": set(), "-": set()}),
+        ]
         monkeypatch.setattr(module, "compare", lambda *given: told.append(given) or answers.pop(0))
         assert module.main("HEAD~1", "HEAD", "--bench", "suite", "--factor", "2") == 1
         assert told[0][1:] == ("--factor", "2", "--bench=suite", "HEAD~1", "HEAD")
@@ -448,17 +479,21 @@ class TestCompare:
         assert re.search(option.removeprefix("--bench="), "suite.time_it(1, 'a|b')")
         assert not re.search(option.removeprefix("--bench="), "suite.time_it(1, 'a')")
         row = "| +        | 1.0 | 2.0 |    2 | suite.time_it(1, 'a|b') [desk/virtualenv-py3.11] |"
-        assert module.marked(f"|----|\n{row}\n| -  | 2 | 1 | 0.5 | other |") == {
-            "suite.time_it(1, 'a|b')"
-        }
+        table = f"|----|\n{row}\n| -  | 2 | 1 | 0.5 | other |"
+        assert module.marked(table, "+") == {"suite.time_it(1, 'a|b')"}
+        assert module.marked(table, "-") == {"other"}
 
-    def test_slower_once(self, compare, tmp_path):
+    @pytest.mark.parametrize(
+        ("once", "word"), [(20, "slower 1, faster 0"), (5, "slower 0, faster 1")]
+    )
+    def test_changed_once(self, compare, tmp_path, once, word):
         disturbed = tmp_path / "disturbed"
         disturbed.write_text("3")  # rounds of the first comparison
-        said = compare(PASSING.format(file=str(disturbed)), status=0)
-        assert said.count("PERFORMANCE DECREASED") == 1
-        assert "what was marked as slower: 1" in said
-        assert "Nothing is slower" in said
+        said = compare(PASSING.format(file=str(disturbed), once=once), status=0)
+        assert "PERFORMANCE" not in said
+        assert f"what was marked: {word}" in said
+        assert "Nothing is slower both times" in said
+        assert "Nothing is faster both times" in said
 
 
 @pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")

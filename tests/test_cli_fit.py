@@ -133,6 +133,10 @@ class TestFiles:
         dates.to_parquet(tmp_path / "x.parquet")
         assert "column 'when' is not numeric" in failed(capsys, tmp_path / "x.parquet")
 
+    def test_a_budget_beyond_64_bits(self, capsys):
+        said = failed(capsys, FAITHFUL, f"--max-iter={2**63}")
+        assert "max_iter must be between 1 and 9223372036854775807, got 9223372036854775808" in said
+
     def test_a_folder(self, tmp_path, capsys):
         assert "directory" in failed(capsys, tmp_path)
 

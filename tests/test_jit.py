@@ -213,6 +213,70 @@ class TestFolder:
         if os.name == "posix":
             assert folder.stat().st_mode & 0o077 == 0
 
+    @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+    class TestOthers:
+        """Machine code is loaded only from where nobody else could have put it."""
+
+        @pytest.fixture
+        def found(self, tmp_path, monkeypatch):
+            def look(base=tmp_path):
+                monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(base))
+                monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+                return _cache.cache_folder()
+
+            return look
+
+        @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+        def test_a_folder_that_others_can_write(self, mode, found, caplog):
+            folder = found()
+            folder.chmod(mode)
+            assert found() is None
+            assert caplog.messages == [f"elubench: kernels are not cached: {_cache.why_uncached()}"]
+            assert f"{folder} can be written by others" in _cache.why_uncached()
+            folder.chmod(0o755)
+            assert found() == folder
+
+        @pytest.mark.parametrize(
+            ("mode", "trusted"), [(0o777, False), (0o775, False), (0o1777, True)]
+        )
+        def test_a_base_for_everybody_must_be_sticky(self, mode, trusted, found, tmp_path):
+            tmp_path.chmod(mode)
+            assert (found() is not None) == trusted
+
+        def test_a_folder_of_another_user(self, found, monkeypatch, tmp_path):
+            folder, user = found(), os.geteuid()
+            monkeypatch.setattr("os.geteuid", lambda: user + 1)
+            assert found() is None
+            if user == 0:  # the base may be root's, what is below may not
+                assert _cache.why_uncached() == f"{folder} belongs to another user (0)"
+
+        def test_a_parent_that_others_can_write(self, found, monkeypatch, tmp_path):
+            monkeypatch.setattr(_cache, "_place", lambda: (str(tmp_path), "elubench", "kernels"))
+            folder = found()
+            assert folder.parent == tmp_path / "elubench" / "kernels"
+            folder.parent.parent.chmod(0o777)
+            assert found() is None
+            assert f"{tmp_path / 'elubench'} can be" in _cache.why_uncached()
+
+        def test_a_marked_folder_of_others_is_not_taken(self, found, tmp_path):
+            planted = tmp_path / "0planted"
+            planted.mkdir()
+            planted.chmod(0o777)
+            (planted / f".text-{_sources.text_hash()}").touch()
+            assert found() == tmp_path / _sources.source_hash()
+
+        @pytest.mark.parametrize("umask", [0o000, 0o277])
+        def test_made_for_us_alone_whatever_the_umask(self, umask, found, monkeypatch, tmp_path):
+            base = tmp_path / "new" / "base"
+            monkeypatch.setattr(_cache, "_place", lambda: (str(base), "elubench", "kernels"))
+            before = os.umask(umask)
+            try:
+                folder = found()
+            finally:
+                os.umask(before)
+            for made in (folder, folder.parent, folder.parent.parent, base, base.parent):
+                assert made.stat().st_mode & 0o777 == 0o700
+
     def test_last_part_is_the_hash_of_the_sources(self, folder):
         assert folder.name == _sources.source_hash()
 
@@ -220,21 +284,33 @@ class TestFolder:
         monkeypatch.delenv("ELUBENCH_CACHE_DIR")
         monkeypatch.setattr("sys.platform", "linux")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        assert _cache._candidates() == [tmp_path / "elubench" / "kernels"]
+        assert _cache._place() == (str(tmp_path), "elubench", "kernels")
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert _cache._candidates() == [tmp_path / ".cache" / "elubench" / "kernels"]
+        assert _cache._place() == (str(tmp_path / ".cache"), "elubench", "kernels")
 
     def test_other_systems(self, tmp_path, monkeypatch):
         monkeypatch.delenv("ELUBENCH_CACHE_DIR")
         monkeypatch.setattr("sys.platform", "win32")
         monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-        assert _cache._candidates() == [tmp_path / "elubench" / "kernels"]
+        assert _cache._place() == (str(tmp_path), "elubench", "kernels")
         monkeypatch.delenv("LOCALAPPDATA")
-        assert _cache._candidates() == []
+        with pytest.raises(FileNotFoundError, match="no home folder"):
+            _cache._place()
         monkeypatch.setattr("sys.platform", "darwin")
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert _cache._candidates() == [tmp_path / "Library" / "Caches" / "elubench" / "kernels"]
+        assert _cache._place() == (str(tmp_path / "Library" / "Caches"), "elubench", "kernels")
+
+    @pytest.mark.skipif(os.name != "posix", reason="homes are in passwd on POSIX only")
+    def test_no_home_and_no_entry_in_passwd(self, monkeypatch, caplog):
+        """As in a container that runs as a number."""
+        for name in ("ELUBENCH_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+        monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+        assert _cache.cache_folder() is None
+        assert "no home folder; ELUBENCH_CACHE_DIR" in _cache.why_uncached()
+        assert len(caplog.messages) == 1
 
     @pytest.fixture(params=["below a file", "read-only"])
     def unwritable(self, request, tmp_path):

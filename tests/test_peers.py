@@ -490,9 +490,27 @@ class InProcess:
 OWN = fake("Steady", solvers=("way",))
 
 
+class Clock:
+    """Time that passes only while someone sleeps: a busy machine changes nothing."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def monotonic(self):
+        return self.now
+
+    perf_counter = monotonic
+
+
 @pytest.fixture
 def inside(monkeypatch):
     """Everything in this process, and a steady fake in elubench's place that ends at 0."""
+    clock = Clock()
+    for module in (base, comparison, rounds, worker, fake_peers):
+        monkeypatch.setattr(module, "time", clock)
 
     def optimum(self, n, d, radius):
         X = eb.gaussian(n, d, 3)
@@ -527,9 +545,9 @@ class TestCompare:
         assert list(rows["status"]) == ["ok", "crashed", "crashed", "ok"]
         assert rows.loc["raises", "message"] == "ArithmeticError: no luck"
         assert rows.loc["steady", "rounds"] == 3
-        assert rows.loc["slow", "rounds"] < 3
+        assert rows.loc["slow", "rounds"] == 1  # the second would end after its patience
         assert rows.loc["steady", "ratio"] == 1.0
-        assert rows.loc["slow", "ratio"] > 1.0  # how much more is up to the machine
+        assert rows.loc["slow", "ratio"] == pytest.approx(200.0)
         assert rows.loc["slow", "version"] == np.__version__
 
     def test_missing_is_asked_once(self, monkeypatch):
@@ -724,6 +742,16 @@ class TestTables:
         assert any("stopped 0.613 away, 1 iteration (converged)" in line for line in lines)
         assert "scikit-learn cannot hold the weights equal" in text
 
+    def test_no_column_of_limits_where_there_are_none(self):
+        rows = example()
+        rows = rows[(rows["part"] == "iteration") & (rows["status"] == "ok")]
+        with_limits, without = as_text(rows), as_text(rows.assign(limit_ratio=math.nan))
+        assert "/limit" in with_limits.partition("Medians and")[0]
+        table = without.partition("Medians and")[0]
+        assert "/limit" not in table
+        assert not any(line.endswith(" -") for line in table.splitlines())
+        assert "left out where n (2 + d) is below a million" in " ".join(without.split())
+
     def test_nothing(self):
         assert as_text(example()[:0]) == "nothing was measured"
 
@@ -784,6 +812,16 @@ class TestLineup:
         assert cost[1] < 60 < cost[0] < 900
         assert quick.budget < usual.budget
         assert lineup(quick=True, budget=7.0).budget == 7.0
+
+    def test_quick_has_the_limits_of_the_hardware(self):
+        """On one sample that is large enough for them."""
+        measured = [
+            one
+            for one in lineup(quick=True).heats
+            if one.part == "iteration" and rounds.has_limits(one)
+        ]
+        assert [(one.n, one.d) for one in measured] == [(10**6, 4)]
+        assert set(known.LIMITS) < set(measured[0].peers)
 
     def test_only(self):
         (one,) = lineup([2000], [3], ["numpy"], "iteration").heats

@@ -406,6 +406,44 @@ class TestPage:
         ):
             assert said in text, said
 
+    def test_explains_its_words(self, written):
+        text = written.read_text("utf-8")
+        assert "#words" in Page(text).values("href")
+        explained = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text[text.index('id="words"') :])
+        words = {word for word, meaning in explained if len(meaning) > 10}
+        needed = ["radius", "constant", "lattice", "validated", "pass", "gap", "phase", "censored"]
+        assert {*needed, "generic start", "equal start", "C1, C2"} <= words
+
+    def test_claims_fold_and_links_open_them(self, written):
+        text = written.read_text("utf-8")
+        folds = re.findall(r"<details>\n<summary>.*?</summary>\n(<div [^>]*>)", text)
+        assert folds == [f'<div class="inside" id="claim-{one.claim.key}">' for one in findings()]
+
+    def test_a_long_table_folds_what_agrees(self, evidence):
+        number = page.MOST_ROWS + 20
+        rows = [
+            Measurement(
+                f"row {k}.", 1.0, 1.0, 1.0, 1.0, (5.0, 6.0) if k == number - 2 else (0.0, 2.0)
+            )
+            for k in range(number)
+        ]
+        long = replace(findings()[0], measurements=tuple(rows))
+        text = page.render(PAPER, [long], evidence)
+        shown, _, folded = text.partition('<details class="more">\n<summary>24 more')
+        assert "row 0." in shown
+        assert f"row {number - 2}." in shown
+        assert f"row {number - 2}." not in folded
+        for k in (page.FIRST_ROWS, number - 1):
+            assert f"row {k}." in folded
+            assert f"row {k}." not in shown
+
+    def test_wide_figures_scroll_with_a_hint(self, written):
+        text = written.read_text("utf-8")
+        figures = text.count("<figure ")
+        assert (
+            text.count('<div class="frame" tabindex="0"') == text.count('class="hint"') == figures
+        )
+
     def test_text_from_data_stays_text(self, evidence, tmp_path):
         hostile = replace(
             evidence,
@@ -625,6 +663,19 @@ class TestStyle:
         style.power_ticks(axes, "x")
         assert len(axes.get_xticks()) >= 2
         assert figure is axes.get_figure()
+
+    @pytest.mark.parametrize("put", ["between powers", "at values"])
+    def test_large_and_small_numbers_at_ticks(self, put):
+        _, (axes,) = style.new_figure()
+        axes.set_xscale("log")
+        axes.set_xlim(4e5, 2.1e6)
+        if put == "at values":
+            style.value_ticks(axes, "x", (5e5, 1e6, 2e6))
+        else:
+            style.power_ticks(axes, "x")
+        ticks = axes.xaxis.get_major_formatter().format_ticks(axes.get_xticks())
+        assert ticks == ["5·10⁵", "10⁶", "2·10⁶"]
+        assert [style.plain(x) for x in (0.0, 16, 2000, 1.5e-5)] == ["0", "16", "2000", "1.5·10⁻⁵"]
 
     @pytest.mark.parametrize(
         ("n", "text"),

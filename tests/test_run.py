@@ -375,8 +375,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"max_iter": -1}, "max_iter must be >= 0"),
+            ({"max_iter": -1}, "max_iter must be between 0 and"),
             ({"max_iter": 1.5}, "max_iter must be an integer"),
+            ({"max_iter": 2**63}, "max_iter must be between 0 and 9223372036854775807, got 92233"),
             ({"max_iter": None}, "max_iter must be an integer"),
             ({"radius": 0.0}, "radius must be finite and > 0"),
             ({"radius": -1.0}, "radius must be finite and > 0"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from elubench.studies.costs import cell_seconds, group_cost
 from elubench.studies.mle import maximum_likelihood
 from elubench.studies.reading import SpecError
 from elubench.studies.spec import Cell, as_json, difference
+
+HUGE = "1" + "0" * 400
 
 GOOD = """\
 name = "good"
@@ -86,6 +89,13 @@ class TestSpec:
             ('"lattice"', '"lattice"\nvalidation = 1.0', "block[1].validation must be in [0, 1)"),
             ('"lattice"', '"lattice"\nstart_norm = 1', "block[1].start_norm must be in (0, 1)"),
             ('"lattice"', '"lattice"\nmax_iter = 2.5', "block[1].max_iter must be an integer"),
+            ('"lattice"', f'"lattice"\nstart_norm = {HUGE}', "(0, 1), got an integer of about 400 d"),
+            ('"lattice"', '"lattice"\nmax_iter = 9223372036854775808', "max_iter must be between"),
+            ('"lattice"', '"lattice"\nradius_constant = 1e-320', "radius_constant must be in [1e-100"),
+            ('"lattice"', f'"lattice"\nradius_constant = {HUGE}', "radius_constant must be in [1e"),
+            ('"lattice"', '"lattice"\nreplicates = 1000000000', "block[1].replicates must leave the "
+             "study at most 1,000,000 samples, got 8,000,000,000"),
+            ("beta = 0.8", f"beta = {HUGE}", "algorithms[2].beta must be in (0, 1], got an integer"),
             ('name = "EM"', 'name = "Em"', "block[1].algorithms[1].name must be one of E"),
             ('name = "EM"', "nome = 1", "block[1].algorithms[1] must be a table with a name"),
             ('name = "EM"', 'name = "EM", eta = 1', "algorithms[1].eta is not a key; EM has name"),
@@ -112,6 +122,9 @@ class TestSpec:
             ("block = [3]", "block[1] must be a table"),
             ("seed = ", "line 1"),
             ("seed = 1\nseed = 2", "line 2"),
+            ("seed = " + "1" * 5000, "4300 digits"),
+            ("seed = " + "[" * 20_000, "nested too deeply"),
+            ("seed = " + "{a = " * 20_000, "nested too deeply"),
             (GOOD + "[[block]]\nname = 'block1'" + GOOD.partition("[[block]]")[2], "another block"),
         ],
     )
@@ -119,6 +132,23 @@ class TestSpec:
         with pytest.raises(SpecError, match=r"my\.toml") as caught:
             reading.parse(text, "my.toml")
         assert said in str(caught.value)
+
+    def test_algorithms_nested_too_deeply(self):
+        given = "EM"
+        for _ in range(2000):
+            given = {"name": "Simultaneous", "second": given}
+        with pytest.raises(SpecError, match=r"^study: tables or lists are nested too deeply$"):
+            reading.load(small(algorithms=[given]))
+
+    def test_too_many_runs(self, monkeypatch):
+        monkeypatch.setattr(reading, "_MOST_RUNS", 3)
+        with pytest.raises(SpecError, match=r"replicates must leave the study at most 3 runs, got"):
+            reading.load(small(replicates=4))
+
+    def test_costs_of_what_takes_for_ever(self):
+        """EM's iterations to such a radius are beyond float64; the budget bounds them."""
+        spec = reading.load(small(radius_constant=1e-100, max_iter=1000, algorithms=["EM", "ELU"]))
+        assert all(math.isfinite(seconds) for seconds in cell_seconds(spec).values())
 
     def test_file_errors(self, tmp_path):
         with pytest.raises(SpecError, match="no such file, and no such preset; presets are asy"):

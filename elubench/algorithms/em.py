@@ -49,6 +49,10 @@ def norm(flatness: Flatness, t: float, start: float = math.inf) -> float:
 
 
 def iterations(flatness: Flatness, target: float, start: float) -> float:
-    """From start to target: `(target^-alpha - start^-alpha) / (alpha kappa)`."""
+    """From start to target: `(target^-alpha - start^-alpha) / (alpha kappa)`, inf beyond float64."""
     alpha, _, kappa = flatness
-    return max(0.0, (math.pow(target, -alpha) - math.pow(start, -alpha)) / (alpha * kappa))
+    try:
+        reached = math.pow(target, -alpha)
+    except OverflowError:
+        return math.inf
+    return max(0.0, (reached - math.pow(start, -alpha)) / (alpha * kappa))

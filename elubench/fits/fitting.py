@@ -83,7 +83,7 @@ def fit(
     starts = checks.integer(starts, "starts", 1)
     seed = checks.integer(seed, "seed", 0)
     if max_iter is not None:
-        max_iter = checks.integer(max_iter, "max_iter", 1)
+        max_iter = checks.integer(max_iter, "max_iter", 1, checks.MOST)
     if validation is not None:
         validation = checks.real(validation, "validation", 0.0, 1.0)
     if isinstance(X, Sample):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import multiprocessing
 import os
 import sys
 import threading
@@ -11,14 +13,18 @@ from typing import Any
 
 from numba.core import caching
 
+from elubench.kernels._private import fault_of, private_folder
 from elubench.kernels._sources import PACKAGE, PARTS, source_hash, text_hash
+
+_log = logging.getLogger("elubench")
 
 _UNKNOWN = Path("unknown")
 _folder: Path | None = _UNKNOWN
+_why_none = ""
 
 
 def cache_folder() -> Path | None:
-    """The folder of the kernel cache, or None where no folder can be written.
+    """The folder of the kernel cache, or None where there is none that is ours alone and writable.
 
     ``ELUBENCH_CACHE_DIR`` overrides the user's cache folder. Its last part is a hash of the sources
     that are compiled, so an edit to one kernel can never meet machine code made from another.
@@ -28,36 +34,51 @@ def cache_folder() -> Path | None:
     return _folder
 
 
+def why_uncached() -> str:
+    """Why there is no cache folder; nothing where there is one."""
+    return _why_none if cache_folder() is None else ""
+
+
 def _find_folder() -> None:
-    global _folder
-    _folder = None
+    global _folder, _why_none
+    try:
+        _folder, _why_none = _own_folder(), ""
+    except OSError as error:
+        _folder, _why_none = None, str(error)
+        if multiprocessing.parent_process() is None:  # a worker's parent has said it
+            _log.warning("elubench: kernels are not cached: %s", _why_none)
+
+
+def _own_folder() -> Path:
+    base, *parts = _place()
     text = text_hash()
-    for base in _candidates():
-        try:
-            known = next(base.glob(f"*/.text-{text}"), None)  # a folder made from this very text
-            folder = base / source_hash() if known is None else known.parent
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
-            probe.write_bytes(b"1")
-            probe.unlink()
-            (folder / f".text-{text}").touch()
-            _folder = folder
-            return
-        except OSError:
-            continue
+    kernels = private_folder(Path(base), *parts)
+    made = (mark.parent for mark in kernels.glob(f"*/.text-{text}"))  # from this very text
+    name = next((one.name for one in made if not fault_of(one)), None) or source_hash()
+    folder = private_folder(Path(base), *parts, name)
+    probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}"
+    probe.write_bytes(b"1")
+    probe.unlink()
+    (folder / f".text-{text}").touch()
+    return folder
 
 
-def _candidates() -> list[Path]:
+def _place() -> tuple[str, ...]:
+    """The folder in which the cache may be, and the names of folders to make below it."""
     chosen = os.environ.get("ELUBENCH_CACHE_DIR")
     if chosen:
-        return [Path(chosen)]
+        return (chosen,)
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
+        base = os.environ.get("LOCALAPPDATA") or "~"
     elif sys.platform == "darwin":
-        base = str(Path("~/Library/Caches").expanduser())
+        base = os.path.expanduser("~/Library/Caches")
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return [Path(base) / "elubench" / "kernels"] if base else []
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if base.startswith("~"):  # neither HOME nor an entry in passwd
+        raise FileNotFoundError(
+            "this user has no home folder; ELUBENCH_CACHE_DIR can name a folder"
+        )
+    return base, "elubench", "kernels"
 
 
 class _Locator(caching._CacheLocator):

@@ -78,11 +78,15 @@ def _told(head: str, text: str) -> list[str]:
 
 
 def _iteration(title: str, rows: Records) -> str:
-    lines = [title, _turn("", "model", "median", "/elubench", "quartiles", "/limit")]
+    limited = any(row["limit_ratio"] > 0.0 for row in rows)  # not NaN: small samples have no limit
+    lines = [
+        title,
+        _turn("", "model", "median", "/elubench", "quartiles", "/limit" if limited else ""),
+    ]
     for row in rows:
         name: str = _NAMES.get(row["peer"]) or row["peer"]
         if row["status"] == "ok":
-            time, limit = seconds(row["seconds"]), ratio(row["limit_ratio"])
+            time, limit = seconds(row["seconds"]), ratio(row["limit_ratio"]) if limited else ""
             lines.append(_turn(name, row["model"], time, ratio(row["ratio"]), _between(row), limit))
         else:
             lines += _told(f"{name:<16}{row['model']:<12}", f"{row['status']}: {row['message']}")
@@ -127,7 +131,8 @@ def _notes(records: Records, peers: Sequence[Peer]) -> list[str]:
     if READING.name in present:
         notes.append(
             "/limit: ratio to the larger of two limits of this hardware: reading the data once, and "
-            "computing one tanh per row in the cache, both with all threads."
+            "computing one tanh per row in the cache, both with all threads. Both are left out where "
+            "n (2 + d) is below a million: there, starting threads takes longer."
         )
     if "answer" in parts:
         notes.append(

@@ -90,13 +90,18 @@ class Turns:
         return ready and (not self.spent or self.spent + self.expected <= patience)
 
 
+def has_limits(heat: Heat) -> bool:
+    """Whether the sample is large enough for the limits of the hardware to mean anything."""
+    return heat.n * (2 + heat.d) >= _LIMITS_FROM
+
+
 def take_turns(
     crew: Crew, what: Lineup, heat: Heat, step: Callable[[Peer], None], turns: list[Turns]
 ) -> None:
     """Fill ``turns``, which holds what was measured even if this is interrupted."""
-    small = heat.n * (2 + heat.d) < _LIMITS_FROM
+    limits = has_limits(heat)
     present = [
-        peer for peer in heat.peers if peer not in crew.missing and not (small and peer in LIMITS)
+        peer for peer in heat.peers if peer not in crew.missing and (limits or peer not in LIMITS)
     ]
     keep = 8.0 * heat.n * heat.d * _COPIES * len(present) < 0.5 * free_memory()
     limit = 4.0 * what.patience + _GRACE

@@ -20,6 +20,7 @@ import jinja2
 
 from elubench.report import summary
 from elubench.report.figures import FigureMaker
+from elubench.report.glossary import glossary
 from elubench.report.style import as_svg
 from elubench.report.typesetting import maths, typeset
 from elubench.studies.store import write_whole
@@ -29,6 +30,8 @@ from elubench.verification.paper import Paper
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
 REPORT, CLAIMS_JSON, CLAIMS_MARKDOWN = "report.html", "claims.json", "claims.md"
+#: A table of more rows shows its first ones and all that do not agree; the rest folds.
+MOST_ROWS, FIRST_ROWS = 10, 5
 
 #: Shown beside the word, so that a verdict does not rest on colour.
 SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
@@ -85,6 +88,7 @@ class Row:
 class Section:
     """A claim and all that the page says about it.
 
+    Of many measurements ``rows`` are shown at once and ``folded``, which all agree, on demand.
     ``pictures`` are embedded here, ``shown_above`` where an earlier claim needed them.
     """
 
@@ -92,6 +96,7 @@ class Section:
     row_anchor: str
     finding: Finding
     rows: tuple[Row, ...]
+    folded: tuple[Row, ...]
     decisive: Row | None
     pictures: tuple[Picture, ...]
     shown_above: tuple[Picture, ...]
@@ -164,6 +169,7 @@ def render(
         sections=[one for one in sections if one.finding.verdict != "not testable"],
         undecidable=[one for one in sections if one.finding.verdict == "not testable"],
         summary=sections,
+        glossary=glossary(paper.glossary),
         counts=[(verdict, summary.counts(findings)[verdict]) for verdict in VERDICTS],
         counted=summary.counted(findings),
         signs=SIGNS,
@@ -216,18 +222,28 @@ class _Gallery:
 
 
 def _section(finding: Finding, anchor: str, gallery: _Gallery) -> Section:
-    rows = tuple(_row(one) for one in finding.measurements)
+    shown, folded = _folded(tuple(_row(one) for one in finding.measurements))
     decisive = finding.decisive
     here, before = gallery.place(finding.figures)
     return Section(
         anchor=f"claim-{anchor}",
         row_anchor=f"row-{anchor}",
         finding=finding,
-        rows=rows,
+        rows=shown,
+        folded=folded,
         decisive=None if decisive is None else _row(decisive),
         pictures=here,
         shown_above=before,
     )
+
+
+def _folded(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """What a long table shows, its first rows and all that do not agree, and the rest."""
+    if len(rows) <= MOST_ROWS:
+        return rows, ()
+    first = [place < FIRST_ROWS or row.outcome != "agrees" for place, row in enumerate(rows)]
+    shown = tuple(row for row, here in zip(rows, first, strict=True) if here)
+    return shown, tuple(row for row, here in zip(rows, first, strict=True) if not here)
 
 
 def _row(one: Measurement) -> Row:

@@ -165,7 +165,7 @@ def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 7, upto: float 
             between = [m * 10.0**k for k in range(first - 1, last + 1) for m in range(2, 10)]
     else:
         line.set_major_locator(FixedLocator(_round_numbers(low, high)))
-        line.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        line.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
     line.set_minor_locator(FixedLocator([x for x in between if low <= x <= high]))
     line.set_minor_formatter(NullFormatter())
 
@@ -185,7 +185,7 @@ def value_ticks(axes: Axes, axis: Literal["x", "y"], values: Sequence[float]) ->
     """Ticks at the values themselves, written out: for d, or a few n."""
     line = axes.xaxis if axis == "x" else axes.yaxis
     line.set_major_locator(FixedLocator([float(value) for value in values]))
-    line.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    line.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
     line.set_minor_locator(NullLocator())
 
 
@@ -195,6 +195,15 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def power(value: float) -> str:
     """A power of ten in plain characters, 10⁶, which are drawn faster than mathematics."""
     return "10" + str(round(math.log10(value))).translate(_RAISED)
+
+
+def plain(value: float) -> str:
+    """A number at a tick: 0.05, 2000, 5·10⁵, 1.5·10⁻⁴."""
+    if value == 0.0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:g}"
+    mantissa, exponent = f"{value:.5e}".split("e")
+    head = f"{float(mantissa):g}·" if float(mantissa) != 1.0 else ""
+    return head + power(10.0 ** int(exponent))
 
 
 def size(n: float) -> str:
@@ -319,8 +328,8 @@ def _darker(colour: str) -> tuple[float, ...]:
 
 def _inches_high(axes: Axes) -> float:
     """About how high axes will be once the layout is made: a row of the figure less its labels."""
-    figure, grid = axes.get_figure(root=True), axes.get_gridspec()
-    high = float(figure.get_size_inches()[1]) if figure is not None else 3.0
+    figure, grid = axes.get_figure(), axes.get_gridspec()
+    high = float(figure.bbox.height / figure.dpi) if figure is not None else 3.0
     return 0.75 * high / (grid.nrows if grid is not None else 1)
 
 

@@ -39,7 +39,7 @@ class Stop(NamedTuple):
     def checked(cls, max_iter: Any, radius: Any, tol: Any) -> Stop:
         """The same, or an error that names the argument."""
         return cls(
-            checks.integer(max_iter, "max_iter", 0),
+            checks.integer(max_iter, "max_iter", 0, checks.MOST),
             None if radius is None else checks.real(radius, "radius", above=0.0),
             None if tol is None else checks.real(tol, "tol", above=0.0, closed="above"),
         )

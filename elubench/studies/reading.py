@@ -6,7 +6,6 @@ An error names the key by its path, ``block[1].algorithms[2].eta``; lists are co
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
@@ -23,6 +22,11 @@ from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spe
 T = TypeVar("T")
 
 _MOST = 10**15
+#: Samples and runs of a study. A plan holds every sample, and a million take two seconds and 200 MB.
+_MOST_SAMPLES, _MOST_RUNS = 10**6, 10**8
+
+#: Radius constants; far beyond, radii and what is computed from them leave the range of float64.
+_CONSTANTS = (1e-100, 1e100)
 
 # Defaults of a block. None: must be given.
 _DEFAULTS: dict[str, Any] = {
@@ -87,8 +91,11 @@ def parse(text: str, title: str = "study", folder: Path | None = None) -> Spec:
     """
     try:
         values = tomllib.loads(text + "\n")  # so that an error in the last line has its number
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{title}: {error}") from None
+    except RecursionError:
+        raise SpecError(f"{title}: tables or lists are nested too deeply") from None
+    except ValueError as error:  # TOML's own, or an integer of thousands of digits
+        reason = str(error).partition(";")[0]
+        raise SpecError(f"{title}: {reason}") from None
     return _checked(values, title, folder)
 
 
@@ -110,6 +117,8 @@ def from_canonical(plain: dict[str, Any], name: str) -> Spec:
 def _checked(values: dict[str, Any], title: str, folder: Path | None) -> Spec:
     try:
         return _study(values, title, Outside(folder))
+    except RecursionError:
+        raise SpecError(f"{title}: tables or lists are nested too deeply") from None
     except (TypeError, ValueError) as error:
         raise SpecError(f"{title}: {error}") from error
 
@@ -127,12 +136,26 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
     for number, name in enumerate(names):
         if name in names[:number]:
             raise ValueError(f"block[{number + 1}].name {name!r} is the name of another block")
+    _plannable(made)
     return Spec(
         name=checks.text(values.get("name", title), "name"),
         description=checks.text(values.get("description", ""), "description"),
         seed=checks.integer(values.get("seed", 0), "seed", 0, 2**63 - 1),
         blocks=made,
     )
+
+
+def _plannable(blocks: tuple[Block, ...]) -> None:
+    """Refuse what is too large to plan, before anything is planned."""
+    samples = [len(block.models) * len(block.sizes) * block.replicates for block in blocks]
+    runs = sum(count * block.runs for count, block in zip(samples, blocks, strict=True))
+    at = f"block[{1 + samples.index(max(samples))}].replicates"
+    if sum(samples) > _MOST_SAMPLES:
+        raise ValueError(
+            f"{at} must leave the study at most {_MOST_SAMPLES:,} samples, got {sum(samples):,}"
+        )
+    if runs > _MOST_RUNS:
+        raise ValueError(f"{at} must leave the study at most {_MOST_RUNS:,} runs, got {runs:,}")
 
 
 def _block(given: Any, number: int, outside: Outside) -> Block:
@@ -164,7 +187,7 @@ def _block(given: Any, number: int, outside: Outside) -> Block:
         start_norm=checks.real(values["start_norm"], f"{at}.start_norm", 0.0, 1.0),
         contestants=_contestants(values, at, models, outside),
         radius_constant=checks.real(
-            values["radius_constant"], f"{at}.radius_constant", 0.0, math.inf
+            values["radius_constant"], f"{at}.radius_constant", *_CONSTANTS, "above below"
         ),
         stop=checks.choice(values["stop"], f"{at}.stop", STOPS),
         validation=share or None,

@@ -90,6 +90,7 @@ class Paper:
     chapters : its claims, in the order of the report.
     levels : by name; the first one is the quickest.
     short, about : a short title, and sentences on what is claimed, for the report.
+    glossary : words of this paper with their meanings, for the report.
     probes : by name; a level says which of them run.
     figures : :class:`elubench.report.figures.FigureMaker` by key, in the order of the report.
     tables : from evidence to :class:`elubench.report.page.Table`, which compare the algorithms.
@@ -106,6 +107,7 @@ class Paper:
     levels: Mapping[str, Level]
     short: str = ""
     about: str = ""
+    glossary: Mapping[str, str] = field(default_factory=dict)
     probes: Mapping[str, Probe] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     tables: Callable[[Evidence], Sequence[Any]] = _no_tables

@@ -21,6 +21,15 @@ PAPER = Paper(
     about="It states how fast EM and a new algorithm, ELU, find the parameters when two Gaussians are "
     "fitted to data from one. EM, ELU and the methods that a user would try instead are run on the "
     "same samples.",
+    glossary={
+        "alpha": "How flat the loss is at the truth: near it the loss grows like |theta|^(alpha+2).",
+        "gamma": "How the noise of the gradient grows with the distance r from the truth: like r^gamma.",
+        "phase": "A range of distances from the truth within which one exponent holds. At d = 1 the "
+        "paper has two: phase 1 above n^(-1/16), phase 2 below.",
+        "eta, beta": "ELU's step sizes: the step at iteration t is eta / beta^t, so it grows.",
+        "C1, C2": "Constants of Lemma 1. The paper says only that they exist; the report gives the best "
+        "ones on the ball of the paper's proof. C1 has to be finite and C2 positive.",
+    },
     chapters=CHAPTERS,
     levels=levels_in(_FOLDER / "levels.toml"),
     probes=PROBES,

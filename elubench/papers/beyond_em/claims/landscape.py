@@ -13,6 +13,11 @@ chapter = Chapter()
 _UNIVARIATE = (
     "isotropic model, d = 1, lattice samples, n = 10^6 to 10^12; intervals of two standard errors"
 )
+_IN_WORDS = {
+    "c1": "C1, the largest eigenvalue of the Hessian over |theta|^alpha at most",
+    "c2": "C2, the gradient over the power of the gap at least",
+    "convexity radius": "radius of the ball on which the loss is convex",
+}
 
 
 @chapter.claim(
@@ -20,9 +25,9 @@ _UNIVARIATE = (
     "The population loss is homogeneous: alpha = 6, and 2 at d >= 2",
     "Lemma 1",
     "lemma",
-    "At infinite n the restricted loss is locally convex, its Hessian is bounded by a multiple of "
-    "|theta|^alpha, and its gradient is at least a multiple of the gap to the power (alpha + "
-    "1)/(alpha + 2); alpha is 6 at d = 1 and 2 at d >= 2.",
+    "At infinite n the restricted loss is locally convex, its Hessian is at most C1 |theta|^alpha, "
+    "and its gradient is at least C2 times the gap to the power (alpha + 1)/(alpha + 2), with "
+    "constants C1 and C2 on a ball about the truth; alpha is 6 at d = 1 and 2 at d >= 2.",
     "Exponents of gradient and Hessian at the truth, the constants on the ball of the proof, and "
     "how far the least eigenvalue stays positive. Agrees: exponents within a hundredth, a finite "
     "C1, a positive C2, and convexity on the whole ball.",
@@ -39,7 +44,7 @@ def _(evidence: Evidence) -> Measured:
             ("c2", (1e-6, INF)),
             ("convexity radius", (float(table.row("convexity radius", d)["theory"]), INF)),
         ):
-            measurements.append(table.measured(quantity, accepted, d))
+            measurements.append(table.measured(quantity, accepted, d, _IN_WORDS.get(quantity, "")))
     proof = table.rows[table.rows["quantity"] == "radius of the proof's bound"]
     reach = ", ".join(f"{row.measured:.3f} at d = {row.d}" for row in proof.itertuples())
     return Measured(

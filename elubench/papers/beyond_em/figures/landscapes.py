@@ -80,7 +80,7 @@ def draw_diagonal(left: Axes, right: Axes, landscape: pd.DataFrame, flows: pd.Da
     filled = left.contourf(
         gap.columns, gap.index, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55
     )
-    figure = left.get_figure(root=True)
+    figure = left.get_figure()
     assert figure is not None
     bar = figure.colorbar(filled, ax=left, shrink=0.9, pad=0.02, ticks=[-8, -6, -4, -2, 0])
     bar.ax.set_yticklabels([power(10.0**k) for k in (-8, -6, -4, -2, 0)])
