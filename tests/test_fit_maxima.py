@@ -149,11 +149,9 @@ class TestStalled:
         assert statuses <= {"converged", "stalled", "max_iter", "diverged"}
 
     def test_steps_that_shrink_too_fast(self):
-        X = parts(200, 1, 0.5, 5, seed=0)
-        fit = eb.fit(X - X.mean(), "isotropic", eb.NormalizedGD(eta=1e-4, beta=0.5))
-        assert fit.status in ("stalled", "converged")
-        far = eb.fit(100.0 * X, "general", eb.NormalizedGD(eta=1e-4, beta=0.5))
-        assert far.status == "stalled"
+        X = 100.0 * parts(400, 1, 0.5, 2, seed=0)
+        fit = eb.fit(X, "general", eb.NormalizedGD(eta=1e-4, beta=0.5))
+        assert fit.status == "stalled"
 
 
 class TestColumns:
