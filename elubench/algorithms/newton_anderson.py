@@ -126,9 +126,7 @@ def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
 
 
 @kernel("exact")
-def _newton(
-    values: Any, vectors: Any, floor: float, gradient: Any, units: Any, step: Any
-) -> float:
+def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, step: Any) -> float:
     """Newton's step with the absolute values of the curvatures; the decrease that it predicts."""
     p, predicted = units.size, 0.0
     for j in range(p):

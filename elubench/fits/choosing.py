@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
         return None
     moments = sample.moments()
     spread = math.sqrt(max(float(np.mean(moments.m2 - moments.m1**2)), 0.0))
+    unit = spread
     if isinstance(algorithm, GradientDescent):
-        return float(_SMALL * moments.weight**-0.875 / spread * (algorithm.eta or 1.0))
-    return float(_SMALL * moments.weight**-0.875 * spread)
+        unit = (algorithm.eta or 1.0) / spread
+    return min(float(_SMALL * moments.weight**-0.875 * unit), sys.float_info.max)
