@@ -14,7 +14,7 @@ import numpy as np
 import elubench as eb
 from benchmarks.regimes import MODELS, rows
 from elubench.fits.choosing import tolerance, tuned
-from elubench.fits.starts import start as start_of
+from elubench.fits.starts import starts as starts_of
 from elubench.models.known import named
 
 KINDS = ("one Gaussian", 0.5, 2.0)
@@ -32,7 +32,7 @@ def measure(model, kind, n, d, samples, names, budget):
     model = named(model)
     for seed in range(samples):
         sample = eb.ArraySample(rows(kind, n, d, seed))
-        start, _ = start_of(model, sample)
+        (start, *_), _ = starts_of(model, sample)
         u, b = np.full((1, d), 0.1 / d), np.zeros(1)
         sample.sums(u, b, 0)
         before = time.thread_time()

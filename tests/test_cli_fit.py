@@ -222,7 +222,7 @@ class TestFigure:
         np.testing.assert_allclose(stairs.values, density, atol=2e-3)
         X, weights = np.array([[-1.0], [0.9], [5.0]]), np.array([3.0, 3.0, 0.0])
         weighted = eb.ArraySample(X, weights)
-        figure = figures.fit_figure(eb.fit(weighted), weighted)
+        figure = figures.fit_figure(eb.fit(weighted, "isotropic"), weighted)
         assert figure.axes[0].patches[0].get_data().edges[-1] < 2.0
 
     def test_coinciding_locations_have_a_figure(self):

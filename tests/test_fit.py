@@ -379,7 +379,7 @@ class TestSamples:
         assert sample.reads == 0
 
     def test_interrupted(self):
-        sample = Elsewhere(eb.ArraySample(two(200, 1, 1.0, seed=1)), interrupt=4)
+        sample = Elsewhere(eb.ArraySample(two(200, 1, 1.0, seed=1)), interrupt=8)
         fit = eb.fit(sample, algorithm="em", starts=3)
         assert fit.status == "interrupted"
         assert any("interrupted" in note for note in fit.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -61,6 +62,7 @@ def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
     moments = sample.moments()
     small = _SMALL * float(sample.n_weighted) ** -0.875
     spread = math.sqrt(max(float(np.mean(moments.m2 - moments.m1**2)), 0.0))
+    unit = spread
     if isinstance(algorithm, GradientDescent):
-        return float(small / spread * (algorithm.eta or 1.0))
-    return float(small * spread)
+        unit = (algorithm.eta or 1.0) / spread
+    return min(float(small * unit), sys.float_info.max)

@@ -42,7 +42,7 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     b = np.empty(2)
     b[0] = ready(model.algebra.direction)(params, fitted.m1, fitted.m2, u[0])
     # tanh is the identity on small numbers: this direction gives the second moment along u
-    shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum(u[0] ** 2 * m.m2))))
+    shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum((u[0] * np.sqrt(m.m2)) ** 2))))
     u[1], b[1] = shrunk * u[0], shrunk * b[0]
     row, short = sample.sums(u, b, layout.LOG_COSH)
     log_cosh = row[layout.log_cosh_at(d)]
@@ -51,7 +51,7 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     own = model.one_gaussian_loss(m, m)
     rivals = {ONE_GAUSSIAN: own}
     scale = np.broadcast_to(model.scale(train, params), d)
-    between = float(np.sum(u[0] ** 2 * scale))  # half the distance, squared
+    between = float(np.sum((u[0] * np.sqrt(scale)) ** 2))  # half the distance, squared
     if model.even:
         rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))
     if d > 1:
@@ -104,7 +104,8 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
         answers = model.evaluate(sample, points)
         em = answers.em
-        step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
+        with np.errstate(all="ignore"):  # NaN where the gradient overflows
+            step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
             return math.nan, math.nan, passes

@@ -9,7 +9,9 @@ from elubench.kernels import layout
 from elubench.models import Model
 from elubench.samples import Sample
 
-_KEPT = (6, 3)  # candidates that are compared again after a step of EM, and after another
+# candidates that are compared again after a step of EM, and after another; small samples have more
+# maxima, and cost nothing
+_KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
 _APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
@@ -23,7 +25,8 @@ def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
     """
     points, passes = model.candidates(sample)
     single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
-    for count in (*_KEPT, len(points)):
+    kept = _KEPT_OF_FEW_ROWS if sample.n <= _FEW_ROWS else _KEPT
+    for count in (*kept, len(points)):
         answers = model.evaluate(sample, points, layout.LOG_COSH)
         passes += 1
         usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)

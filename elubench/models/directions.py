@@ -52,13 +52,15 @@ def splits(sample: Sample, centre: Floats) -> tuple[list[tuple[Floats, Floats]],
     found = []
     for place, (length, direction) in enumerate(zip(lengths, vectors, strict=True)):
         along = math.sqrt(max(float(length), 0.0)) * direction
-        ratios = (*_UNEQUAL, math.sqrt(max(sample.n - 1.0, 1.0))) if place == 0 else _UNEQUAL[::2]
-        for share in (_NEAR, _FAR) if place == 0 else (_FAR,):
-            for x in ratios:
-                step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
-                found.append((step * along, aside * along))
-                if x > 1.0:
-                    found.append((step * along, -aside * along))
+        grid = [(_FAR, x) for x in _UNEQUAL[::2]]
+        if place == 0:
+            single = math.sqrt(max(sample.n - 1.0, 1.0))
+            grid = [(_FAR, x) for x in (*_UNEQUAL, single)] + [(_NEAR, x) for x in _UNEQUAL[:3]]
+        for share, x in grid:
+            step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
+            found.append((step * along, aside * along))
+            if x > 1.0:
+                found.append((step * along, -aside * along))
     return found, passes
 
 
