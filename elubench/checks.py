@@ -50,8 +50,8 @@ def real(
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         given = float(value)
-    except OverflowError:  # an integer of more than 308 digits
-        given = math.inf if value > 0 else -math.inf
+    except OverflowError:  # an integer of more than 308 digits, of either sign
+        given = math.inf
     low = given >= above if "above" in closed else given > above
     high = given <= below if "below" in closed else given < below
     if not (math.isfinite(given) and low and high):

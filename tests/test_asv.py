@@ -456,7 +456,8 @@ class TestCompare:
     )
     def test_what_counts(self, module, monkeypatch, capsys, first, again, status, said):
         answers = [
-            (one[0], {"+": set(one[1].split()), "-": set(one[2].split())}) for one in (first, again)
+            (one[0], {"+": set(one[1].split()), "-": set(one[2].split())})
+            for one in (first, again)
             if one is not None
         ]
         monkeypatch.setattr(module, "compare", lambda *_: answers.pop(0))
@@ -467,7 +468,10 @@ class TestCompare:
     def test_a_second_comparison_that_fails(self, module, monkeypatch):
         """asv's status is 1, too, where it could not compare at all."""
         told = []
-        answers = [(1, {"+": {"suite.time_it(1, 'a|b')"}, "-": set()}), (1, {"+": set(), "-": set()})]
+        answers = [
+            (1, {"+": {"suite.time_it(1, 'a|b')"}, "-": set()}),
+            (1, {"+": set(), "-": set()}),
+        ]
         monkeypatch.setattr(module, "compare", lambda *given: told.append(given) or answers.pop(0))
         assert module.main("HEAD~1", "HEAD", "--bench", "suite", "--factor", "2") == 1
         assert told[0][1:] == ("--factor", "2", "--bench=suite", "HEAD~1", "HEAD")
@@ -479,7 +483,9 @@ class TestCompare:
         assert module.marked(table, "+") == {"suite.time_it(1, 'a|b')"}
         assert module.marked(table, "-") == {"other"}
 
-    @pytest.mark.parametrize(("once", "word"), [(20, "slower 1, faster 0"), (5, "slower 0, faster 1")])
+    @pytest.mark.parametrize(
+        ("once", "word"), [(20, "slower 1, faster 0"), (5, "slower 0, faster 1")]
+    )
     def test_changed_once(self, compare, tmp_path, once, word):
         disturbed = tmp_path / "disturbed"
         disturbed.write_text("3")  # rounds of the first comparison

@@ -236,7 +236,9 @@ class TestFolder:
             folder.chmod(0o755)
             assert found() == folder
 
-        @pytest.mark.parametrize(("mode", "trusted"), [(0o777, False), (0o775, False), (0o1777, True)])
+        @pytest.mark.parametrize(
+            ("mode", "trusted"), [(0o777, False), (0o775, False), (0o1777, True)]
+        )
         def test_a_base_for_everybody_must_be_sticky(self, mode, trusted, found, tmp_path):
             tmp_path.chmod(mode)
             assert (found() is not None) == trusted

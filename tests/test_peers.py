@@ -816,7 +816,8 @@ class TestLineup:
     def test_quick_has_the_limits_of_the_hardware(self):
         """On one sample that is large enough for them."""
         measured = [
-            one for one in lineup(quick=True).heats
+            one
+            for one in lineup(quick=True).heats
             if one.part == "iteration" and rounds.has_limits(one)
         ]
         assert [(one.n, one.d) for one in measured] == [(10**6, 4)]

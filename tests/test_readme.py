@@ -31,9 +31,11 @@ def test_make_targets_exist():
 
 def test_one_folder_for_results_and_how_to_call_the_command():
     written = re.findall(r"--out (\S+)", (ROOT / "Makefile").read_text())
-    default = python("from elubench.cli import verify\nimport argparse\n"
-                     "parser = argparse.ArgumentParser()\nverify.add_options(parser)\n"
-                     "print(repr(parser.parse_args([]).out).replace(chr(39), chr(34)))")
+    default = python(
+        "from elubench.cli import verify\nimport argparse\n"
+        "parser = argparse.ArgumentParser()\nverify.add_options(parser)\n"
+        "print(repr(parser.parse_args([]).out).replace(chr(39), chr(34)))"
+    )
     assert written == [default] == re.findall(r"^elubench report (\S+)", TEXT, re.MULTILINE)
     assert f"writes {default}/report.html" in TEXT
     assert TEXT.index("source .venv/bin/activate") < TEXT.index("\nelubench verify ")

@@ -411,7 +411,7 @@ class TestPage:
         assert "#words" in Page(text).values("href")
         explained = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text[text.index('id="words"') :])
         words = {word for word, meaning in explained if len(meaning) > 10}
-        needed = "radius constant lattice validated pass gap phase censored".split()
+        needed = ["radius", "constant", "lattice", "validated", "pass", "gap", "phase", "censored"]
         assert {*needed, "generic start", "equal start", "C1, C2"} <= words
 
     def test_claims_fold_and_links_open_them(self, written):
@@ -422,7 +422,9 @@ class TestPage:
     def test_a_long_table_folds_what_agrees(self, evidence):
         number = page.MOST_ROWS + 20
         rows = [
-            Measurement(f"row {k}.", 1.0, 1.0, 1.0, 1.0, (5.0, 6.0) if k == number - 2 else (0.0, 2.0))
+            Measurement(
+                f"row {k}.", 1.0, 1.0, 1.0, 1.0, (5.0, 6.0) if k == number - 2 else (0.0, 2.0)
+            )
             for k in range(number)
         ]
         long = replace(findings()[0], measurements=tuple(rows))
@@ -438,7 +440,9 @@ class TestPage:
     def test_wide_figures_scroll_with_a_hint(self, written):
         text = written.read_text("utf-8")
         figures = text.count("<figure ")
-        assert text.count('<div class="frame" tabindex="0"') == text.count('class="hint"') == figures
+        assert (
+            text.count('<div class="frame" tabindex="0"') == text.count('class="hint"') == figures
+        )
 
     def test_text_from_data_stays_text(self, evidence, tmp_path):
         hostile = replace(

@@ -137,7 +137,7 @@ class TestSpec:
         given = "EM"
         for _ in range(2000):
             given = {"name": "Simultaneous", "second": given}
-        with pytest.raises(SpecError, match="^study: tables or lists are nested too deeply$"):
+        with pytest.raises(SpecError, match=r"^study: tables or lists are nested too deeply$"):
             reading.load(small(algorithms=[given]))
 
     def test_too_many_runs(self, monkeypatch):

@@ -75,7 +75,9 @@ def _place() -> tuple[str, ...]:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if base.startswith("~"):  # neither HOME nor an entry in passwd
-        raise FileNotFoundError("this user has no home folder; ELUBENCH_CACHE_DIR can name a folder")
+        raise FileNotFoundError(
+            "this user has no home folder; ELUBENCH_CACHE_DIR can name a folder"
+        )
     return base, "elubench", "kernels"
 
 

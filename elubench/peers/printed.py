@@ -80,7 +80,8 @@ def _told(head: str, text: str) -> list[str]:
 def _iteration(title: str, rows: Records) -> str:
     limited = any(row["limit_ratio"] > 0.0 for row in rows)  # not NaN: small samples have no limit
     lines = [
-        title, _turn("", "model", "median", "/elubench", "quartiles", "/limit" if limited else "")
+        title,
+        _turn("", "model", "median", "/elubench", "quartiles", "/limit" if limited else ""),
     ]
     for row in rows:
         name: str = _NAMES.get(row["peer"]) or row["peer"]

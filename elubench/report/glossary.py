@@ -11,8 +11,8 @@ WORDS: dict[str, str] = {
     "the c of a study.",
     "pass": "One read of all the data. Iterations of different algorithms need different numbers "
     "of passes; passes are what they cost.",
-    "lattice": "Samples drawn as counts on a grid of points, which makes n = 10^12 as cheap as n = 10^3. "
-    "Direct samples are rows of random numbers as usual.",
+    "lattice": "Samples drawn as counts on a grid of points, which makes n = 10^12 as cheap as "
+    "n = 10^3. Direct samples are rows of random numbers as usual.",
     "equal start": "A start whose coordinates are all the same.",
     "generic start": "A start in a random direction, no coordinate of which is special.",
     "validated": "Part of the data is held out, and of all iterates the one with the smallest loss "
