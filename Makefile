@@ -36,6 +36,27 @@ verify: $(READY) ## hold the paper's claims against measurements: verification/r
 test: $(READY) ## run the tests, two at a time (ARGS="-k name" passes options to pytest)
 	$(PY) -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
 
+# The promise of pyproject.toml. Old versions warn of what newer ones among their own dependencies will
+# drop, which is not for us to mend.
+.PHONY: test-oldest
+test-oldest: ## run the tests with the oldest versions that pyproject.toml allows
+	rm -rf build/oldest
+	$(LOCK_PYTHON) -m venv build/oldest
+	build/oldest/bin/python .ci/floors.py > build/oldest/constraints.txt
+	build/oldest/bin/python $(PIP_INSTALL) -c build/oldest/constraints.txt -e '.[dev]'
+	build/oldest/bin/python -m pytest --numprocesses=2 --dist=worksteal \
+		-W ignore::DeprecationWarning $(ARGS)
+
+NEWEST_PYTHON ?= $(firstword $(foreach name,python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
+
+.PHONY: test-newest
+test-newest: ## run them with the newest Python there is and the newest versions of everything
+	rm -rf build/newest
+	$(NEWEST_PYTHON) -m venv build/newest
+	build/newest/bin/python $(PIP_INSTALL) --upgrade -e '.[dev]'
+	build/newest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
+
 .PHONY: coverage
 coverage: $(READY) ## run the tests as plain Python and show which lines they miss
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest --numprocesses=2 --dist=worksteal \

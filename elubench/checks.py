@@ -50,7 +50,7 @@ def real(
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         given = float(value)
-    except OverflowError:  # an integer of more than 308 digits
+    except OverflowError:  # an integer of more than 308 digits, of either sign
         given = math.inf
     low = given >= above if "above" in closed else given > above
     high = given <= below if "below" in closed else given < below

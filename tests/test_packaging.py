@@ -1,5 +1,6 @@
 """The lock file, what is built from the source tree, and the Makefile's environment."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from conftest import python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import elubench
 
@@ -227,6 +229,17 @@ class TestMakefile:
             assert re.search(rf"^make {target} ", done.stdout, re.M), target
         assert not (clone / ".venv").exists()
 
+    def test_oldest_and_newest_versions(self, make, clone):
+        """The oldest are those of pyproject.toml; the fake Python prints none of them."""
+        assert make("test-oldest").returncode == 0
+        done = make("test-oldest")
+        assert done.notes[-3].endswith(".ci/floors.py")
+        assert "-c build/oldest/constraints.txt -e .[dev]" in done.notes[-2]
+        assert "-m pytest" in done.notes[-1]
+        done = make("test-newest", "NEWEST_PYTHON=python3.13")
+        assert "--upgrade -e .[dev]" in done.notes[-2]
+        assert "-m pytest" in done.notes[-1]
+
     def test_environment_is_made_once(self, make):
         first = make("verify")
         assert (first.returncode, first.made, first.installed) == (0, True, True)
@@ -285,3 +298,20 @@ class TestMakefile:
         done = make(target)
         assert done.returncode == 2
         assert f"make {target}: there is no " in done.stderr
+
+
+def test_floors_are_those_of_pyproject():
+    """What `make test-oldest` installs; the lock file has nothing older."""
+    path = ROOT / ".ci" / "floors.py"
+    spec = importlib.util.spec_from_file_location("ci_floors", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (ROOT / "pyproject.toml").read_text()
+    found = module.floors(text)
+    assert len(found) == len({line.partition("==")[0] for line in found}) >= 11
+    for line in found:
+        name, _, version = line.partition("==")
+        assert f'"{name}>={version}"' in text or f'"{name}[distributed]>={version}"' in text
+        assert Version(locked()[name]) >= Version(version)
+    with pytest.raises(SystemExit, match="must read name>=version, got 'numpy<3'"):
+        module.floors(text.replace('"numpy>=2.1"', '"numpy<3"'))
