@@ -30,6 +30,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,8 @@ from typing import Any
 import numba
 from numba.core import caching, cgutils
 from numba.extending import intrinsic
+
+from elubench.kernels.interrupts import held
 
 COMMON = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 KINDS: dict[str, dict[str, Any]] = {
@@ -52,7 +55,15 @@ JIT = not numba.config.DISABLE_JIT
 
 _PARTS = ("kernels", "models", "algorithms")
 _registry: list[Any] = []
+_compile_seconds = 0.0
 _compile_lock = threading.RLock()
+# A process that is forked while a thread compiles would have half a kernel and a lock for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compile_lock.acquire,
+        after_in_parent=_compile_lock.release,
+        after_in_child=_compile_lock.release,
+    )
 
 
 def kernel(
@@ -115,12 +126,21 @@ else:
 
 def ready(dispatcher: Any) -> Any:
     """Return the kernel, compiled or loaded from the cache for its one signature."""
+    global _compile_seconds
     if JIT and not dispatcher.overloads:
         with _compile_lock:
             if not dispatcher.overloads:
-                dispatcher.compile(dispatcher.elubench_signature)
-                dispatcher.disable_compile()
+                begun = time.perf_counter()
+                with held():
+                    dispatcher.compile(dispatcher.elubench_signature)
+                    dispatcher.disable_compile()
+                _compile_seconds += time.perf_counter() - begun
     return dispatcher
+
+
+def compile_seconds() -> float:
+    """How long :func:`ready` has compiled and loaded kernels in this process."""
+    return _compile_seconds
 
 
 def warmup() -> None:
