@@ -2,15 +2,18 @@
 
 import os
 import signal
+import socket
+import subprocess
 import sys
+from contextlib import contextmanager, suppress
 
 import pytest
-from conftest import needs_jit
-from study_tools import assert_same_rows, small
+from conftest import ROOT, needs_jit
+from study_tools import assert_same_rows, replace_run, small
 
 import elubench as eb
 from elubench import studies
-from elubench.studies import engines, plan, reading
+from elubench.studies import engines, performing, plan, reading
 
 distributed = pytest.importorskip("distributed")
 
@@ -115,13 +118,156 @@ class TestDask:
 
         spec = reading.load(small(replicates=1))
         (first, second) = plan.plan(spec).tasks
-        with pytest.raises(engines.WorkerLostError, match=f"1 tasks .* being {first.name}"):
+        said = f"1 task is left, the first being {first.name} .*workers died repeatedly"
+        with pytest.raises(engines.TasksLeftError, match=said):
             list(_with_client(monkeypatch, spec, (first, second), Doomed()))
+
+
+@contextmanager
+def scheduler(workers):
+    """A scheduler and workers without nannies, in processes of their own, to be killed."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+
+    def start(*arguments):
+        command = [sys.executable, "-m", *arguments]
+        return subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, cwd=ROOT)
+
+    port = address.rpartition(":")[2]
+    family = [
+        start(
+            "distributed.cli.dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--no-dashboard",
+        )
+    ]
+    for _ in range(workers):
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+        family.append(start("distributed.cli.dask_worker", address, *options))
+    try:
+        yield address, family
+    finally:
+        for one in family:
+            one.kill()
+            one.wait()
+
+
+@needs_jit
+class TestAccidents:
+    """What goes for good is said in one sentence, soon, and what was done is kept."""
+
+    @pytest.mark.parametrize(
+        ("victim", "said"),
+        [
+            (
+                "scheduler",
+                "the connection to the Dask scheduler at tcp://.* was lost; finished tasks",
+            ),
+            (
+                "workers",
+                r"there has been no Dask worker at tcp://.* for 2 s; finished tasks are kept",
+            ),
+        ],
+    )
+    def test_killed_in_the_middle(self, victim, said, tmp_path, monkeypatch):
+        def kill(progress):
+            if progress.tasks_done == 3:
+                for one in family[:1] if victim == "scheduler" else family[1:]:
+                    one.kill()
+
+        with scheduler(1) as (address, family):
+            client = distributed.Client(address, timeout=60, set_as_default=False)
+            client.wait_for_workers(1, timeout=60)
+            client.close()
+            monkeypatch.setattr(engines, "_PATIENCE", 2.0)
+            monkeypatch.setattr(engines, "_QUEUED_PER_WORKER", 2)
+            with pytest.raises(engines.EngineError, match=said):
+                eb.run_study(STUDY, tmp_path / "out", "dask", scheduler=address, progress=kill)
+        assert 3 <= studies.study_progress(tmp_path / "out").tasks_done < 48
+
+    def test_a_scheduler_without_workers(self, tmp_path, monkeypatch):
+        with scheduler(0) as (address, _):
+            distributed.Client(address, timeout=60, set_as_default=False).close()
+            monkeypatch.setattr(engines, "_PATIENCE", 2.0)
+            with pytest.raises(engines.EngineError, match="there has been no Dask worker at"):
+                eb.run_study(small(), tmp_path / "out", "dask", scheduler=address)
+
+    def test_a_worker_that_does_not_start(self, tmp_path, monkeypatch):
+        """As Dask says it when one is killed before it has said hello."""
+
+        class Cluster:
+            def __init__(self, **_):
+                raise RuntimeError("Cluster failed to start") from RuntimeError("Nanny failed")
+
+        monkeypatch.setattr(distributed, "LocalCluster", Cluster)
+        with pytest.raises(engines.EngineError, match=r"workers did not start \(Nanny failed\)"):
+            eb.run_study(small(), tmp_path / "out", "dask", workers=1)
+
+
+class TestFaultsOfTheMachine:
+    """A row is kept for ever: only what a run does by its own fault may be in one."""
+
+    @pytest.mark.parametrize("fault", [MemoryError("no room"), OSError(24, "too many files")])
+    def test_its_task_is_left_and_the_others_are_made(self, fault, tmp_path, monkeypatch):
+        work, calls = performing.run, []
+
+        def faulty(*args, **options):
+            calls.append(args)
+            if len(calls) == 5:
+                raise fault
+            return work(*args, **options)
+
+        replace_run(monkeypatch, faulty)
+        with pytest.raises(
+            engines.TasksLeftError, match=r"^1 task is left, .*; run the study again"
+        ):
+            eb.run_study(small(), tmp_path / "out")
+        found = studies.study_progress(tmp_path / "out")
+        assert (found.tasks_done, found.failed) == (11, 0)
+        assert eb.run_study(small(), tmp_path / "out").finished
+
+    def test_what_does_not_fail_again_was_not_the_runs_fault(self, tmp_path, monkeypatch):
+        work, calls = performing.run, []
+
+        def faulty(*args, **options):
+            calls.append(args)
+            if len(calls) in (5, 11):
+                raise TypeError("can't unbox")
+            return work(*args, **options)
+
+        replace_run(monkeypatch, faulty)
+        assert eb.run_study(small(), tmp_path / "out").failed == 0
+        monkeypatch.undo()
+        eb.run_study(small(), tmp_path / "undisturbed")
+        assert_same_rows(
+            eb.load_results(tmp_path / "out"), eb.load_results(tmp_path / "undisturbed")
+        )
+
+    def test_a_lost_interrupt_stops_the_study_before_anything_is_stored(
+        self, tmp_path, monkeypatch
+    ):
+        work, calls = performing.run, []
+
+        def deaf(*args, **options):
+            calls.append(args)
+            if len(calls) == 20:
+                with suppress(KeyboardInterrupt):
+                    os.kill(os.getpid(), signal.SIGINT)
+            return work(*args, **options)
+
+        replace_run(monkeypatch, deaf)
+        with pytest.raises(KeyboardInterrupt):
+            eb.run_study(small(), tmp_path / "out")
+        assert studies.study_progress(tmp_path / "out").tasks_done == 4
 
 
 def _with_client(monkeypatch, spec, given, doomed):
     """The Dask engine with a client that has one future that fails and computes the others."""
-    from contextlib import contextmanager
 
     class Now:
         def __init__(self, key, value):
@@ -132,6 +278,7 @@ def _with_client(monkeypatch, spec, given, doomed):
 
     class Client:
         loop = None
+        status = "running"
 
         def nthreads(self):
             return {"one": 1}
@@ -149,9 +296,14 @@ def _with_client(monkeypatch, spec, given, doomed):
         def add(self, future):
             self._waiting.append(future)
 
-        def __iter__(self):
-            while self._waiting:
-                yield self._waiting.pop()
+        def is_empty(self):
+            return not self._waiting
+
+        def has_ready(self):
+            return True
+
+        def __next__(self):
+            return self._waiting.pop()
 
     @contextmanager
     def client(*_):

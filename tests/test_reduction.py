@@ -429,7 +429,7 @@ class TestThreads:
         monkeypatch.setattr(reduction, "worth_threads", lambda tiles: True)
         monkeypatch.setattr(reduction, "ready", lambda kernel: used.append(kernel) or ready(kernel))
         through = reduction.reduce_tiles(made, 1.0, u, b, 0)
-        with reduction.parallel_region:
+        with reduction.parallel_region.entered():
             alone = reduction.reduce_tiles(made, 1.0, u, b, 0)
         assert used[1::2] == [reduction.pass_parallel, reduction.pass_serial]
         assert through.tobytes() == alone.tobytes()

@@ -28,6 +28,7 @@ from elubench import (
     run,
     run_many,
 )
+from elubench.runs import together
 
 MODELS = {"isotropic": Isotropic(), "diagonal": Diagonal(), "general": General()}
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -330,6 +331,48 @@ class TestInterrupts:
         if got.n_iter < scaled(20_000_000, 2000):
             whole = run(sample, "isotropic", EM(), [0.9], max_iter=got.n_iter, metrics=False)
             assert whole.params.tobytes() == got.params.tobytes()
+
+    @needs_jit
+    @pytest.mark.parametrize("stacked", [True, False], ids=["stacked", "one by one"])
+    def test_of_many_runs_returns_what_there_is(self, stacked):
+        """Two that end at once, two that would take for ever; none of it is lost."""
+        n = 500 if stacked else 40_000
+        samples = [ArraySample(gaussian(n, 1, seed)) for seed in range(4)]
+        starts, endless = (
+            [[0.3]] * 4,
+            {"max_iter": 10**12, "metrics": False, "truth": [0.0], "radius": 0.25},
+        )
+        rest = 2 if stacked else 1  # one after the other, the first that goes on is the last begun
+        for place in (0, 1):
+            starts[place] = [0.2]
+        run_many(samples, "isotropic", EM(), starts, max_iter=3)
+        timer = threading.Timer(0.5, _thread.interrupt_main)
+        timer.start()
+        try:
+            got = run_many(samples, "isotropic", GradientDescent(eta=1e-14), starts, **endless)
+        except KeyboardInterrupt:  # never let pytest see it
+            got = []
+        finally:
+            timer.join()
+        assert [one.status for one in got] == ["reached"] * 2 + ["interrupted"] * 2
+        assert [one.n_iter > 0 for one in got] == [False, False, True, rest == 2]
+        for one, sample in zip(got[2 : 2 + rest], samples[2:], strict=False):
+            assert one.trace["t"].iloc[-1] == one.n_iter
+            if one.n_iter < 3_000_000 * 500 / n:
+                alone = run(
+                    sample, "isotropic", GradientDescent(eta=1e-14), [0.3], max_iter=one.n_iter
+                )
+                assert alone.params.tobytes() == one.params.tobytes()
+
+    @needs_jit
+    def test_chunks_of_many_runs_do_not_show(self, monkeypatch):
+        samples = [ArraySample(gaussian(n, 1, n)) for n in (100, 300, 500, 700)]
+        kwargs = {"max_iter": 200, "radius": 0.2, "tol": 1e-6}
+        whole = run_many(samples, "isotropic", EM(), **kwargs)
+        monkeypatch.setattr(together, "_CHUNK_SECONDS", 0.0)
+        for one, two in zip(whole, run_many(samples, "isotropic", EM(), **kwargs), strict=True):
+            assert (one.status, one.n_iter) == (two.status, two.n_iter)
+            assert points(one).tobytes() == points(two).tobytes()
 
 
 class TestStarts:

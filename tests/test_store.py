@@ -179,6 +179,31 @@ class TestDamage:
         with pytest.warns(StoreWarning, match="left out"):
             assert 0 < len(eb.load_traces(folder)) < len(whole)
 
+    @pytest.mark.parametrize("damage", ["gone", "all gone", "cut"])
+    def test_lost_traces_are_computed_again(self, folder, finished, damage):
+        victims = sorted((folder / "traces").iterdir())
+        count = len(victims) if damage == "all gone" else 2
+        for victim in victims[:count]:
+            if damage == "cut":
+                victim.write_bytes(victim.read_bytes()[:100])
+            else:
+                victim.unlink()
+        if damage != "cut":  # whether they are whole is looked at when the study is run
+            stopped = studies.study_progress(folder)
+            assert (stopped.tasks_done, stopped.finished) == (12 - count, False)
+            assert stopped.runs_done == 3 * (12 - count)
+        assert_same_rows(eb.load_results(folder), eb.load_results(finished))
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            found, computed = resumed(folder)
+        assert f"has lost the traces of {count} tasks" in str(heard[-1].message)
+        assert (computed, len(heard)) == (count, 3 if damage == "cut" else 1)
+        assert_same_rows(found, eb.load_results(finished))
+        assert studies.study_progress(folder).finished
+        whole, again = eb.load_traces(finished), eb.load_traces(folder)
+        assert again.drop(columns="seconds").equals(whole.drop(columns="seconds"))
+        assert resumed(folder)[1] == 0
+
     def test_half_written_files_are_swept_up_when_old(self, folder):
         old, new = (folder / "shards" / f".tmp-{age}" for age in ("old", "new"))
         for path in (old, new):

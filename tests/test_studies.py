@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import elubench as eb
 from elubench import studies
 from elubench.cli.study import described
 from elubench.papers.beyond_em import theory
-from elubench.studies import performing, plan, presets, reading, rows
+from elubench.studies import performing, plan, presets, progress, reading, rows, store
 from elubench.studies.costs import cell_seconds, group_cost
 from elubench.studies.mle import maximum_likelihood
 from elubench.studies.reading import SpecError
@@ -407,13 +408,13 @@ class TestRows:
         assert eb.run_study(small(), tmp_path / "out", retry_failed=True).failed == 0
 
     def test_sample_that_cannot_be_drawn_fails_all_its_runs(self, tmp_path, monkeypatch):
-        def no_memory(*_):
-            raise MemoryError("too large")
+        def no_draws(*_):
+            raise RuntimeError("no randomness left")
 
-        monkeypatch.setattr(performing, "_sample", no_memory)
+        monkeypatch.setattr(performing, "_sample", no_draws)
         assert eb.run_study(small(), tmp_path / "out").failed == 36
         said = eb.load_results(tmp_path / "out")["message"]
-        assert set(said) == {"sample: MemoryError: too large"}
+        assert set(said) == {"sample: RuntimeError: no randomness left"}
 
     def test_warnings_of_a_run_are_kept_with_it(self, tmp_path, monkeypatch):
         work = performing.run
@@ -496,8 +497,31 @@ class TestResuming:
         assert [one.tasks_done for one in seen] == list(range(13))
         assert [one.runs_done for one in seen] == list(range(0, 37, 3))
         assert np.isnan(seen[0].seconds_left)
-        assert seen[-1].seconds_left == pytest.approx(0.0, abs=1e-6)
-        assert all(one.seconds_left >= 0 for one in seen[1:])
+        assert seen[-1].seconds_left == 0.0
+        assert not any(one.seconds_left < 0 for one in seen)
+
+    def test_first_estimate_of_the_time_left_is_not_wild(self, monkeypatch):
+        """A run of three minutes whose first task compiles for 30 s: not an hour and a half."""
+        monkeypatch.setattr(plan, "_TASK_SECONDS", 0.0)
+        spec = reading.load(small(replicates=90))
+        cut, now, compiled = plan.plan(spec), [0.0], [0.0]
+        monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+        monkeypatch.setattr(progress, "compile_seconds", lambda: compiled[0])
+        costs = dict.fromkeys(spec.cells(), 0.5)
+        nothing = rows.SCHEMA.empty_table()
+        tally = progress.Tally(spec, cut, nothing, set(), costs)
+        content = store.parquet(nothing)
+        said = []
+        for count, task in enumerate(cut.tasks, 1):
+            now[0] += 1.0  # twice the estimate
+            if count == 1:
+                now[0] += 30.0
+                compiled[0] = 30.0
+            tally.add(task, content)
+            said.append((len(cut.tasks) - count, tally.progress().seconds_left))
+        assert all(np.isnan(left) for _, left in said[:2])
+        assert all(0.5 * right <= left <= 1.05 * right for right, left in said[2:])
+        assert said[-1][1] == 0.0
 
     @pytest.mark.parametrize(
         ("options", "said"),

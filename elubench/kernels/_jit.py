@@ -27,6 +27,7 @@ from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -37,6 +38,7 @@ from numba.extending import intrinsic
 
 from elubench.kernels._cache import KernelCache, cache_folder
 from elubench.kernels._sources import PACKAGE, PARTS
+from elubench.kernels.interrupts import held
 
 COMMON = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 KINDS: dict[str, dict[str, Any]] = {
@@ -50,7 +52,15 @@ KINDS: dict[str, dict[str, Any]] = {
 JIT = not numba.config.DISABLE_JIT
 
 _registry: list[Any] = []
+_compile_seconds = 0.0
 _compile_lock = threading.RLock()
+# A process that is forked while a thread compiles would have half a kernel and a lock for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compile_lock.acquire,
+        after_in_parent=_compile_lock.release,
+        after_in_child=_compile_lock.release,
+    )
 
 
 def kernel(
@@ -113,12 +123,21 @@ else:
 
 def ready(dispatcher: Any) -> Any:
     """Return the kernel, compiled or loaded from the cache for its one signature."""
+    global _compile_seconds
     if JIT and not dispatcher.overloads:
         with _compile_lock:
             if not dispatcher.overloads:
-                dispatcher.compile(dispatcher.elubench_signature)
-                dispatcher.disable_compile()
+                begun = time.perf_counter()
+                with held():
+                    dispatcher.compile(dispatcher.elubench_signature)
+                    dispatcher.disable_compile()
+                _compile_seconds += time.perf_counter() - begun
     return dispatcher
+
+
+def compile_seconds() -> float:
+    """How long :func:`ready` has compiled and loaded kernels in this process."""
+    return _compile_seconds
 
 
 def warmup() -> None:

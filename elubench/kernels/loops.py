@@ -259,7 +259,7 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
 
 @kernel("exact")
 def _one_of_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, r: int) -> None:
-    """Replicate r, in the calling thread, to its end."""
+    """Replicate r, in the calling thread."""
     one = Data(
         train.data[r], train.weights[r], train.rows[r], train.total[r], train.m1[r], train.m2[r]
     )
@@ -302,9 +302,13 @@ def _stacked(signature: Any) -> Any:
 
 
 @kernel(
-    "parallel", types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK))
+    "parallel",
+    types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK), _ints),
 )
-def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any) -> None:
-    """Replicates side by side, each in one thread; every array has a leading axis for them."""
-    for r in prange(works.counters.shape[0]):
-        _one_of_many(functions, train, held, budget, works, r)
+def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, running: Any) -> None:
+    """Replicates side by side, each in one thread; every array has a leading axis for them.
+
+    ``running`` has the places of those that are iterated.
+    """
+    for i in prange(running.size):
+        _one_of_many(functions, train, held, budget, works, running[i])

@@ -17,7 +17,6 @@ Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numba
@@ -26,6 +25,7 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.elementwise import FETCH, expm1_into, log_cosh_into, tanh_at, tanh_in_place
+from elubench.kernels.interrupts import held
 from elubench.kernels.lanes import LANES, LINE, added, load, store, zeros
 from elubench.kernels.layout import (
     CURVATURE,
@@ -40,6 +40,7 @@ from elubench.kernels.layout import (
     m2_at,
     width,
 )
+from elubench.kernels.region import parallel_region
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 
 _BUFFERS = 3  # in which a pass works, each as long as a tile
@@ -49,15 +50,12 @@ _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compe
 #: cores, d = 1: 1.2 times the serial speed at 25,000 of them, 1.3 at 49,000, 1.6 at 150,000.
 PARALLEL_FROM = 32768
 
-# Some of Numba's threading layers abort the process when two threads enter a parallel region at
-# once. A thread that cannot acquire this lock computes serially: the same bits, without waiting.
-parallel_region = threading.Lock()
-
 
 def worth_threads(tiles: Tiles) -> bool:
     """Whether a parallel region pays off for data of this size and the available threads."""
     size = tiles.rows * (2 + tiles.data.shape[1])
-    return size >= PARALLEL_FROM and tiles.blocks > 1 and numba.get_num_threads() > 1
+    large = size >= PARALLEL_FROM and tiles.blocks > 1
+    return large and parallel_region.usable and numba.get_num_threads() > 1
 
 
 @kernel("exact", types.float64[:, ::1](types.int64))
@@ -79,13 +77,11 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     out = np.empty((k, width(d, want)))
     scratch = ready(buffers)(tiles.data.shape[2])
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
-    if worth_threads(tiles) and parallel_region.acquire(blocking=False):
-        try:
-            ready(pass_parallel)(*arguments)
-        finally:
-            parallel_region.release()
-    else:
+    if not worth_threads(tiles):
         ready(pass_serial)(*arguments)
+        return out
+    with held(), parallel_region.entered() as inside:
+        ready(pass_parallel if inside else pass_serial)(*arguments)
     return out
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -16,8 +17,9 @@ from threadpoolctl import ThreadpoolController
 
 from elubench.algorithms.base import Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
-from elubench.kernels import layout, loops, ready, reduction
+from elubench.kernels import interrupts, layout, loops, ready, reduction
 from elubench.kernels.loops import Budget, Data
+from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles
 from elubench.runs.setup import Setup
@@ -29,6 +31,25 @@ _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
 #: Passes made and seconds spent, at the moments when the clock was read.
 Clock = list[tuple[int, float]]
 Driver = Callable[[Setup, Clock], None]
+
+
+class Pace:
+    """How many passes to make before the clock is read again."""
+
+    def __init__(self, every: float, cost: float):
+        self._every = every
+        self.chunk = max(1, int(every / cost))
+        self.seconds = 0.0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Measure a chunk, and choose the next by what it took."""
+        before = time.perf_counter()
+        yield
+        spent = time.perf_counter() - before
+        self.seconds += spent
+        fitting = int(self.chunk * self._every / max(spent, 1e-6))
+        self.chunk = max(1, min(16 * self.chunk, fitting))
 
 
 def driver_for(setup: Setup, asked: str) -> Driver:
@@ -68,30 +89,24 @@ def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
 def compiled(setup: Setup, clock: Clock) -> None:
     """The compiled loop, left now and then to read the clock and to handle Ctrl-C."""
     work, want = setup.work, setup.algorithm.want
-    train, held = data_of(setup.train, setup), data_of(setup.held, setup)
-    door = (_wants_threads(train) or _wants_threads(held)) and (
-        reduction.parallel_region.acquire(blocking=False)
-    )
-    try:
+    train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
+    wanted = [_wants_threads(data) for data in (train, held_out)]
+    with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
         functions = setup.functions(
             *(
-                reduction.pass_parallel if door and _wants_threads(data) else reduction.pass_serial
-                for data in (train, held)
+                reduction.pass_parallel if inside and threads else reduction.pass_serial
+                for threads in wanted
             )
         )
         # a guess at the seconds per iteration; afterwards they are measured
         cost = 3e-7 + 1e-9 * train.rows * (2 + setup.train.d)
-        seconds, chunk = 0.0, max(1, int(_CHUNK_SECONDS / cost))
+        pace = Pace(_CHUNK_SECONDS, cost)
         while work.counters[loops.STATUS] == loops.RUNNING:
-            before = time.perf_counter()
-            loops.loop(functions, train, held, Budget(want, chunk, setup.stop.max_iter), work)
-            spent = time.perf_counter() - before
-            seconds += spent
-            clock.append((int(work.counters[loops.PASSES]), seconds))
-            chunk = max(1, min(16 * chunk, int(chunk * _CHUNK_SECONDS / max(spent, 1e-6))))
-    finally:
-        if door:
-            reduction.parallel_region.release()
+            budget = Budget(want, pace.chunk, setup.stop.max_iter)
+            with pace.measured():
+                loops.loop(functions, train, held_out, budget, work)
+            clock.append((int(work.counters[loops.PASSES]), pace.seconds))
+            presses.release()
 
 
 def python(setup: Setup, clock: Clock) -> None:

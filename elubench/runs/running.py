@@ -22,7 +22,7 @@ from elubench.algorithms.base import Algorithm
 from elubench.models import Model
 from elubench.runs.drivers import drive, driver_for, make_ready
 from elubench.runs.setup import Stop, Truth, set_up, split
-from elubench.runs.together import drive_together, stack_key
+from elubench.runs.together import drive_all
 from elubench.runs.trace import Run, result
 from elubench.samples import Sample
 
@@ -93,7 +93,8 @@ def run_many(
 
     Small samples in memory run side by side, each in one thread; large ones run one after the other
     with the threads inside the pass. ``seconds`` of runs side by side is their share of the total
-    time. ``starts`` is None, one start for all samples, or one for each.
+    time. ``starts`` is None, one start for all samples, or one for each. After Ctrl-C the runs that
+    are done are returned as they are, the others as far as they got, ``interrupted``.
     """
     given = list(samples)
     each: list[Any]
@@ -110,19 +111,7 @@ def run_many(
         set_up(split(one, validation, seed), model, algorithm, start, stop, goal)
         for one, start in zip(given, each, strict=True)
     ]
-    results: list[Run | None] = [None] * len(setups)
-    groups: dict[Any, list[int]] = {}
-    for place, setup in enumerate(setups):
-        key = stack_key(setup)
-        if key is None:
-            chosen = driver_for(setup, "auto")
-            make_ready(setup, chosen)
-            clock, interrupted = drive(setup, chosen)
-            results[place] = result(setup, clock, metrics, interrupted)
-        else:
-            groups.setdefault(key, []).append(place)
-    for places in groups.values():
-        clocks = drive_together([setups[place] for place in places])
-        for place, clock in zip(places, clocks, strict=True):
-            results[place] = result(setups[place], clock, metrics)
-    return [one for one in results if one is not None]
+    return [
+        result(setup, clock, metrics, interrupted)
+        for setup, (clock, interrupted) in zip(setups, drive_all(setups), strict=True)
+    ]

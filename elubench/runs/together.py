@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elubench.algorithms.base import ForeignAlgorithm
-from elubench.kernels import loops, ready, reduction
+from elubench.kernels import interrupts, loops, ready, reduction
 from elubench.kernels.loops import Budget, Data, Work
+from elubench.kernels.region import parallel_region
 from elubench.kernels.tiles import aligned
-from elubench.runs.drivers import Clock, compiled, data_of, make_ready
+from elubench.runs.drivers import Clock, Pace, compiled, data_of, drive, driver_for, make_ready
 from elubench.runs.setup import Setup
 from elubench.samples.base import PackedSample
 
-_ALL = 2**62  # passes: as many as it takes
+_CHUNK_SECONDS = 0.2  # how often Ctrl-C is handled
+
+#: The clock of a run, and whether Ctrl-C ended it.
+Ended = tuple[Clock, bool]
 
 
 def stack_key(setup: Setup) -> Any:
@@ -31,26 +35,84 @@ def stack_key(setup: Setup) -> Any:
     return setup.train.d, bool(tiles.weights.size), setup.held is None
 
 
-def drive_together(setups: list[Setup]) -> list[Clock]:
-    """Bring runs with the same key to their end; each is charged its share of the time."""
+def drive_all(setups: list[Setup]) -> list[Ended]:
+    """Bring runs to their end, side by side where they can be; after Ctrl-C the rest stays as it is."""
+    groups: dict[Any, list[int]] = {}
+    for place, setup in enumerate(setups):
+        groups.setdefault(stack_key(setup), []).append(place)
+    ended: list[Ended | None] = [None] * len(setups)
+    stopped = False
+    for key, places in groups.items():
+        several = [setups[place] for place in places]
+        if stopped:
+            found = [_not_begun(setup) for setup in several]
+        elif key is None:
+            found = _one_by_one(several)
+        else:
+            found = _side_by_side(several)
+        stopped = stopped or any(interrupted for _, interrupted in found)
+        for place, one in zip(places, found, strict=True):
+            ended[place] = one
+    return [one for one in ended if one is not None]
+
+
+def _not_begun(setup: Setup) -> Ended:
+    setup.begin()
+    return [(0, 0.0)], True
+
+
+def _one_by_one(setups: list[Setup]) -> list[Ended]:
+    ended: list[Ended] = []
+    for setup in setups:
+        if ended and ended[-1][1]:
+            ended.append(_not_begun(setup))
+            continue
+        chosen = driver_for(setup, "auto")
+        make_ready(setup, chosen)
+        ended.append(drive(setup, chosen))
+    return ended
+
+
+def _side_by_side(setups: list[Setup]) -> list[Ended]:
+    """Runs with the same key; each is charged its share of the time."""
     first = setups[0]
     make_ready(first, compiled)
     ready(loops.loop_many)
-    for setup in setups:
-        setup.begin()
-    functions = first.functions(reduction.pass_serial, reduction.pass_serial)
-    budget = Budget(first.algorithm.want, _ALL, first.stop.max_iter)
-    train = _stacked([data_of(setup.train, setup) for setup in setups])
-    held = _stacked([data_of(setup.held, setup) for setup in setups])
-    works = Work(*(np.stack(arrays) for arrays in zip(*(s.work for s in setups), strict=True)))
-    with reduction.parallel_region:
-        before = time.perf_counter()
-        loops.loop_many(functions, train, held, budget, works)
-        share = (time.perf_counter() - before) / len(setups)
+    interrupted = np.zeros(len(setups), dtype=bool)
+    with interrupts.held() as presses, parallel_region.entered() as inside:
+        if inside:
+            functions = first.functions(reduction.pass_serial, reduction.pass_serial)
+            train = _stacked([data_of(setup.train, setup) for setup in setups])
+            held = _stacked([data_of(setup.held, setup) for setup in setups])
+            for setup in setups:
+                setup.begin()
+            parts = zip(*(setup.work for setup in setups), strict=True)
+            works = Work(*(np.stack(arrays) for arrays in parts))
+            # a guess at the seconds per pass over all of them; afterwards they are measured
+            rows = int(train.rows.sum())
+            pace = Pace(_CHUNK_SECONDS, 1e-6 * len(setups) + 1e-9 * rows * (2 + first.train.d))
+            try:
+                while (running := _running(works)).size:
+                    budget = Budget(first.algorithm.want, pace.chunk, first.stop.max_iter)
+                    with pace.measured():
+                        loops.loop_many(functions, train, held, budget, works, running)
+                    presses.release()
+            except KeyboardInterrupt:
+                interrupted[running] = True
+    if not inside:
+        return _one_by_one(setups)
     for r, setup in enumerate(setups):
         for own, stacked in zip(setup.work, works, strict=True):
             own[...] = stacked[r]
-    return [[(0, 0.0), (int(setup.work.counters[loops.PASSES]), share)] for setup in setups]
+    share = pace.seconds / len(setups)
+    return [
+        ([(0, 0.0), (int(setup.work.counters[loops.PASSES]), share)], bool(stopped))
+        for setup, stopped in zip(setups, interrupted, strict=True)
+    ]
+
+
+def _running(works: Work) -> NDArray[np.int64]:
+    return np.flatnonzero(works.counters[:, loops.STATUS] == loops.RUNNING)
 
 
 def _stacked(parts: list[Data]) -> Data:

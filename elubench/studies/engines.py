@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,14 +23,16 @@ from typing import Any, NamedTuple
 import numba
 
 from elubench import __version__, checks
-from elubench.studies.performing import perform
+from elubench.studies.performing import MachineError, perform
 from elubench.studies.plan import Task
 from elubench.studies.spec import Spec
 from elubench.studies.store import packed
 
 ENGINES = ("local", "dask")
 _RETRIES = 3
-_PATIENCE = 30.0  # seconds to wait for a scheduler
+_PATIENCE = 30.0  # seconds to wait for a scheduler, and for workers
+_LOOK = 1.0  # seconds between looks whether there are workers
+_GLANCE = 0.01  # seconds between looks whether a task is done
 _QUEUED_PER_WORKER = 8
 
 
@@ -37,8 +40,8 @@ class EngineError(ValueError):
     """An engine that cannot do what is asked of it."""
 
 
-class WorkerLostError(EngineError):
-    """Tasks on which workers died repeatedly."""
+class TasksLeftError(EngineError):
+    """Tasks that failed for a reason outside of them; all others are done."""
 
 
 class Made(NamedTuple):
@@ -72,6 +75,11 @@ class Engine:
             if self.scheduler is not None:
                 raise ValueError(f"workers must be None with a scheduler, got {self.workers}")
 
+    @property
+    def where(self) -> str:
+        """Where Dask's scheduler is."""
+        return self.scheduler or "this machine"
+
     def results(self, spec: Spec, tasks: Iterable[Task], done: Done) -> Generator[Made, None, None]:
         """Each task with what it made, except those that another process has made."""
         return local(spec, tasks, done) if self.name == "local" else dask(self, spec, tasks, done)
@@ -79,9 +87,26 @@ class Engine:
 
 def local(spec: Spec, tasks: Iterable[Task], done: Done) -> Generator[Made, None, None]:
     """One task after the other."""
+    left: dict[str, str] = {}
     for task in tasks:
         if not done(task):
-            yield Made(task, *_make(spec, task, "local", True))
+            try:
+                made = Made(task, *_make(spec, task, "local", True))
+            except MachineError as error:
+                left[task.name] = str(error)
+            else:
+                yield made
+    _refuse_to_end(left)
+
+
+def _refuse_to_end(left: dict[str, str]) -> None:
+    """Raise if there are tasks left, each with the reason."""
+    if left:
+        first, reason = next(iter(left.items()))
+        count = f"{len(left):,} task{'s are' if len(left) > 1 else ' is'} left"
+        raise TasksLeftError(
+            f"{count}, the first being {first} ({reason}); run the study again to retry"
+        )
 
 
 def _make(spec: Spec, task: Task, engine: str, comparable: bool) -> tuple[bytes, bytes | None]:
@@ -114,8 +139,12 @@ def dask(
     process has made in the meantime is not computed again.
     """
     distributed = _distributed()
-    lost: list[str] = []
-    with _client(distributed, engine) as client:
+    left: dict[str, str] = {}
+    with (
+        distributed.utils.silence_logging_cmgr(logging.CRITICAL),
+        _client(distributed, engine) as client,
+        _connected(distributed, client, engine),
+    ):
         waiting = iter(tasks)
         running = distributed.as_completed(loop=client.loop)
         asked: dict[str, Task] = {}
@@ -136,20 +165,56 @@ def dask(
         for _ in range(_QUEUED_PER_WORKER * cores):
             if not ask():
                 break
-        for future in running:
+        for future in _completed(client, running, engine):
             task = asked.pop(future.key)
             try:
                 rows, traces = future.result()
             except distributed.KilledWorker:
-                lost.append(task.name)
+                left[task.name] = "workers died repeatedly: too little memory?"
+            except MachineError as error:
+                left[task.name] = str(error)
             else:
                 yield Made(task, rows, traces)
             ask()
-    if lost:
-        raise WorkerLostError(
-            f"workers died repeatedly (too little memory?); {len(lost)} tasks are left, the first "
-            f"being {lost[0]}; run the study again to retry them"
-        )
+    _refuse_to_end(left)
+
+
+def _completed(client: Any, running: Any, engine: Engine) -> Iterator[Any]:
+    """Futures as they are done; EngineError where none will be, as there are no workers."""
+    seen = looked = time.monotonic()
+    while not running.is_empty():
+        if running.has_ready():
+            yield next(running)
+            seen = looked = time.monotonic()
+            continue
+        time.sleep(_GLANCE)
+        now = time.monotonic()
+        if now - looked > _LOOK:
+            looked = now
+            if client.nthreads():
+                seen = now
+            elif now - seen > _PATIENCE:
+                raise EngineError(
+                    f"there has been no Dask worker at {engine.where} for {_PATIENCE:.0f} s; "
+                    "finished tasks are kept. Start workers, and run the study again to resume it"
+                )
+
+
+@contextmanager
+def _connected(distributed: Any, client: Any, engine: Engine) -> Iterator[None]:
+    """Say in a sentence that the scheduler is gone, for which Dask has several exceptions."""
+    gone = (distributed.CancelledError, distributed.comm.CommClosedError)
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, EngineError) or not (
+            isinstance(error, gone) or client.status != "running"
+        ):
+            raise
+        raise EngineError(
+            f"the connection to the Dask scheduler at {engine.where} was lost; finished tasks are "
+            "kept. Run the study again to resume it"
+        ) from error
 
 
 def _distributed() -> Any:
@@ -174,21 +239,31 @@ def _client(distributed: Any, engine: Engine) -> Iterator[Any]:
         with client:
             yield client
         return
-    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with ExitStack() as opened:
         with _ignored_by_children():
-            cluster = opened.enter_context(
-                distributed.LocalCluster(
-                    n_workers=engine.workers or _cores(),
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                    env=one,
-                )
-            )
+            try:
+                cluster = opened.enter_context(_cluster(distributed, engine.workers or _cores()))
+            except (RuntimeError, OSError) as error:
+                reason = " ".join(str(error.__cause__ or error).split())
+                raise EngineError(
+                    f"the Dask workers did not start ({reason}); run the study again, with fewer "
+                    "workers if memory is short"
+                ) from error
         yield opened.enter_context(distributed.Client(cluster, set_as_default=False))
+
+
+def _cluster(distributed: Any, workers: int) -> Any:
+    """Processes of this machine with one thread each."""
+    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+        env=one,
+    )
 
 
 @contextmanager

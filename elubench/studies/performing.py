@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -27,6 +27,12 @@ from elubench.studies.mle import Reference, maximum_likelihood
 from elubench.studies.plan import Group, seed_of
 from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
 from elubench.studies.spec import Block, Contestant, Spec, as_json
+
+T = TypeVar("T")
+
+
+class MachineError(RuntimeError):
+    """A task that failed for a reason outside of it, and makes no rows."""
 
 
 def perform(
@@ -74,12 +80,14 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
         "radius": target,
         "seed": spec.seed,
     }
-    failure = ""
-    try:
+
+    def sampled() -> tuple[Sample, Sample | None, Reference | None]:
         train, held = _sample(spec, block, group)
-        reference = maximum_likelihood(model, train) if block.mle else None
-    except Exception as error:
-        failure = f"sample: {_said(error)}"
+        return train, held, maximum_likelihood(model, train) if block.mle else None
+
+    found, failure = _tried(sampled)
+    if found is not None:
+        train, held, reference = found
     for kind in block.starts:
         for contestant in block.contestants:
             identity = {
@@ -89,18 +97,41 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
                 "options": as_json(options_of(contestant.algorithm.resolve(model))),
                 "max_iter": contestant.max_iter,
             }
-            if failure:
-                yield {**identity, **_failed(failure)}, None
+            if found is None:
+                yield {**identity, **_failed(f"sample: {failure}")}, None
                 continue
-            try:
+
+            def ran(
+                kind: str = kind, contestant: Contestant = contestant
+            ) -> tuple[dict[str, Any], Any]:
                 start = start_at(kind, block.start_norm, model, train, spec.seed, group)
-                outcome, trace = _one(
-                    block, contestant, model, train, held, start, target, reference
-                )
-            except Exception as error:
-                yield {**identity, **_failed(_said(error))}, None
+                return _one(block, contestant, model, train, held, start, target, reference)
+
+            ended, message = _tried(ran)
+            if ended is None:
+                yield {**identity, **_failed(message)}, None
                 continue
+            outcome, trace = ended
             yield {**identity, **outcome}, _thinned(trace, identity, block, model, train)
+
+
+def _tried(work: Callable[[], T]) -> tuple[T | None, str]:
+    """What the work returns or, where it fails by its own fault, None and how.
+
+    Rows are kept for ever, and a task is a pure function of its description: what fails by its own
+    fault fails again in the same way. What does not had another cause, and the second attempt counts.
+    A machine without memory, files or disk is never the work's fault.
+    """
+    failures: list[type[Exception]] = []
+    while True:
+        try:
+            return work(), ""
+        except (MemoryError, OSError) as error:
+            raise MachineError(_said(error)) from error
+        except Exception as error:
+            if type(error) in failures:
+                return None, _said(error)
+            failures.append(type(error))
 
 
 def _failed(message: str) -> dict[str, Any]:

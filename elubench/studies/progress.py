@@ -10,8 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from elubench.kernels import compile_seconds
 from elubench.studies.plan import Plan, Task
 from elubench.studies.spec import Cell, Spec
+
+_LEAST_TASKS, _LEAST_SECONDS = 3, 3.0  # before anything is said about the time left
+_DOUBT_SECONDS = 10.0  # of work that what was measured must outweigh
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class Progress:
 class Tally:
     """Counts what is done and estimates from its pace how long the rest will take.
 
-    ``costs`` are seconds per group; without them nothing is said about the time left.
+    ``costs`` are seconds per group; without them nothing is said about the time left. They are rough,
+    and a few tasks are a poor sample of the pace: so nothing is said at first either, and then what
+    was measured outweighs the costs only by and by. Compiling is left out, since it is done once.
     """
 
     def __init__(
@@ -60,7 +66,8 @@ class Tally:
         self._begun = time.perf_counter()
         self._costs = costs or {}
         self._left = sum(self._cost(task) for task in plan.tasks if task.name not in done)
-        self._made = 0.0
+        self._made, self._tasks_made = 0.0, 0
+        self._compiled = compile_seconds()
 
     def _count(self, rows: pa.Table) -> None:
         self._rows += len(rows)
@@ -73,6 +80,7 @@ class Tally:
     def add(self, task: Task, content: bytes) -> None:
         """Count a task that was made here."""
         self._made += self._cost(task)
+        self._tasks_made += 1
         self._count(pq.read_table(pa.BufferReader(content), columns=["reached", "status"]))
         self.skip(task)
 
@@ -94,5 +102,14 @@ class Tally:
             censored=self._rows - self._reached - self._failed,
             failed=self._failed,
             seconds=spent,
-            seconds_left=max(0.0, self._left) * spent / self._made if self._made else float("nan"),
+            seconds_left=self._seconds_left(spent),
         )
+
+    def _seconds_left(self, spent: float) -> float:
+        if self._made and len(self._done) == len(self._plan.tasks):
+            return 0.0
+        working = spent - (compile_seconds() - self._compiled)
+        if not self._made or self._tasks_made < _LEAST_TASKS or working < _LEAST_SECONDS:
+            return float("nan")
+        pace = (working + _DOUBT_SECONDS) / (self._made + _DOUBT_SECONDS)
+        return max(0.0, self._left) * pace

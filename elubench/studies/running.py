@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from elubench import __version__
+from elubench.kernels import interrupts
 from elubench.studies import reading
 from elubench.studies.costs import cell_seconds
 from elubench.studies.engines import Engine
@@ -60,7 +62,7 @@ def run_study(
     study = reading.load(spec)
     chosen = Engine(engine, workers, scheduler)
     cut = _opened(folder, study, spec)
-    store = Store(folder, study.hash, SCHEMA, TRACE_SCHEMA)
+    store = _store(folder, study, cut)
     rows, done = store.check(cut.expected, repair=True)
     if retry_failed:
         store.remove(_failed(study, cut, rows))
@@ -79,13 +81,15 @@ def run_study(
 
     if left:
         results = chosen.results(study, left, made_elsewhere)
-        try:
+        with closing(results), interrupts.noticed() as presses:
             for made in results:
+                if presses.heard:  # and its exception lost: what it did to this task nobody knows
+                    raise KeyboardInterrupt
                 store.put(made.task.name, made.rows, made.traces)
                 tally.add(made.task, made.rows)
                 report(tally.progress())
-        finally:
-            results.close()
+        if presses.heard:
+            raise KeyboardInterrupt
     rows, done = store.check(cut.expected, repair=True)
     seconds = tally.progress().seconds
     return Tally(study, cut, rows, done).progress(seconds)
@@ -97,8 +101,7 @@ def load_results(out: str | Path) -> pd.DataFrame:
     Empty numbers are NaN: ``iterations_to_radius`` of a censored run, everything of a failed one.
     """
     study, cut, store = _existing(Path(out))
-    rows, _ = store.check(cut.expected, repair=False)
-    frame: pd.DataFrame = rows.to_pandas()
+    frame: pd.DataFrame = store.rows(cut.expected).to_pandas()
     order = {block.name: place for place, block in enumerate(study.blocks)}
     place = frame["block"].map(order).astype("int64")
     keys = ["model", "d", "n", "replicate", "start", "algorithm", "options"]
@@ -111,9 +114,8 @@ def load_results(out: str | Path) -> pd.DataFrame:
 
 def load_traces(out: str | Path) -> pd.DataFrame:
     """Recorded iterates of the runs in blocks with ``traces``, thinned: one row per iterate."""
-    _, cut, store = _existing(Path(out))
-    done = [task.name for task in cut.tasks if store.has(task.name)]
-    frame: pd.DataFrame = store.traces(done).to_pandas()
+    _, _, store = _existing(Path(out))
+    frame: pd.DataFrame = store.traces().to_pandas()
     return frame
 
 
@@ -176,7 +178,16 @@ def _existing(folder: Path) -> tuple[Spec, Plan, Store]:
             f"({found['elubench']})"
         )
     cut = plan(study, tuple(found["bounds"]))
-    return study, cut, Store(folder, found["hash"], SCHEMA, TRACE_SCHEMA)
+    return study, cut, _store(folder, study, cut)
+
+
+def _store(folder: Path, study: Spec, cut: Plan) -> Store:
+    traced = [
+        task.name
+        for task in cut.tasks
+        if any(study.blocks[group.cell.block].traces for group in task.groups)
+    ]
+    return Store(folder, study.hash, SCHEMA, TRACE_SCHEMA, traced)
 
 
 def _failed(study: Spec, cut: Plan, rows: pa.Table) -> list[str]:

@@ -1,4 +1,4 @@
-"""A study's folder. A task is done when its file is there and reads back whole.
+"""A study's folder. A task is done when its files are there and read back whole.
 
     study.json         the study in canonical form, its hash, outside code, and the cut into tasks
     study.toml         the study as it was written, for readers
@@ -80,13 +80,22 @@ def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[
 
 
 class Store:
-    """A study's folder, opened for a study with the given hash."""
+    """A study's folder, opened for a study with the given hash; ``traced`` tasks have traces, too."""
 
-    def __init__(self, folder: Path, hash: str, schema: pa.Schema, trace_schema: pa.Schema):
+    def __init__(
+        self,
+        folder: Path,
+        hash: str,
+        schema: pa.Schema,
+        trace_schema: pa.Schema,
+        traced: Iterable[str] = (),
+    ):
         self.folder = folder
         self.hash = hash
         self._schema = schema
         self._trace_schema = trace_schema
+        self._traced = frozenset(traced)
+        self._whole: dict[str, list[int]] = {}  # traces that were read: their sizes and times
 
     # The study itself.
 
@@ -140,8 +149,9 @@ class Store:
         return self.folder / part / f"{task}.parquet"
 
     def has(self, task: str) -> bool:
-        """Whether the task's shard is there."""
-        return self._path(task).exists()
+        """Whether the task's files are there."""
+        parts = ("shards", "traces") if task in self._traced else ("shards",)
+        return all(self._path(task, part).exists() for part in parts)
 
     def put(self, task: str, rows: bytes, traces: bytes | None) -> None:
         """Write the files of a task."""
@@ -151,15 +161,35 @@ class Store:
             write_whole(self._path(task), rows)
 
     def check(self, expected: dict[str, int], repair: bool) -> tuple[pa.Table, set[str]]:
-        """All rows, and the tasks that are done.
+        """The tasks that are done, and their rows.
 
         ``expected`` has the number of rows of every task. A file that cannot be read or is not of this
         study is left out with a warning; with ``repair`` it is set aside and will be computed again.
+        So is a task without its traces.
         """
         if repair:
             self._sweep()
+        present = self._present("shards", repair)
+        missing = self._without_traces(present, repair)
+        if missing and repair:
+            warnings.warn(
+                f"{self.folder / 'traces'} has lost the traces of {len(missing):,} tasks; they are "
+                "computed again",
+                StoreWarning,
+                stacklevel=2,
+            )
+        for task in missing:
+            del present[task]
+        return self._rows(present, expected, repair)
+
+    def rows(self, expected: dict[str, int]) -> pa.Table:
+        """All rows, also of tasks that have lost their traces."""
+        return self._rows(self._present("shards", False), expected, False)[0]
+
+    def _rows(
+        self, present: dict[str, list[int]], expected: dict[str, int], repair: bool
+    ) -> tuple[pa.Table, set[str]]:
         kept, table = self._consolidated()
-        present = self._present(repair)
         if any(present.get(task) != state for task, state in kept.items()):
             kept, table = (
                 {},
@@ -199,15 +229,36 @@ class Store:
                     found = None
                 yield task, found
 
-    def _present(self, repair: bool) -> dict[str, list[int]]:
-        """Size and time of every shard, by task."""
+    def _without_traces(self, tasks: Iterable[str], repair: bool) -> list[str]:
+        """Those that should have traces and do not; with ``repair`` damaged ones are set aside."""
+        there = self._present("traces", False)
+        missing = []
+        for task in sorted(self._traced.intersection(tasks)):
+            state = there.get(task)
+            if state is not None and repair and self._whole.get(task) != state:
+                path = self._path(task, "traces")
+                try:
+                    _read(path, self._trace_schema, study=self.hash, task=task)
+                    self._whole[task] = state
+                except FileNotFoundError:
+                    state = None
+                except ValueError as error:
+                    self._reject(path, str(error), repair)
+                    state = None
+            if state is None:
+                missing.append(task)
+        return missing
+
+    def _present(self, part: str, repair: bool) -> dict[str, list[int]]:
+        """Size and time of every shard, or file of traces, by task."""
         found = {}
-        with suppress(FileNotFoundError), os.scandir(self.folder / "shards") as entries:
+        with suppress(FileNotFoundError), os.scandir(self.folder / part) as entries:
             for entry in entries:
                 if entry.name.startswith(_TEMPORARY):
                     continue
                 if not entry.name.endswith(".parquet") or not entry.is_file():
-                    self._reject(Path(entry.path), "is not a shard", repair)
+                    if part == "shards":
+                        self._reject(Path(entry.path), "is not a shard", repair)
                     continue
                 with suppress(FileNotFoundError):
                     state = entry.stat()
@@ -215,17 +266,20 @@ class Store:
                     found[task] = [state.st_size, state.st_mtime_ns]
         return found
 
-    def traces(self, tasks: Iterable[str]) -> pa.Table:
-        """The traces of these tasks."""
+    def traces(self) -> pa.Table:
+        """The traces of the tasks that are done; a warning for those that are lost."""
         tables = [self._trace_schema.empty_table()]
-        for task in sorted(tasks):
+        for task in sorted(self._traced.intersection(self._present("shards", False))):
             path = self._path(task, "traces")
             try:
                 tables.append(_read(path, self._trace_schema, study=self.hash, task=task)[0])
-            except FileNotFoundError:
-                continue
-            except ValueError as error:
-                warnings.warn(f"{path} {error}; left out", StoreWarning, stacklevel=2)
+            except (FileNotFoundError, ValueError) as error:
+                why = "is gone" if isinstance(error, FileNotFoundError) else str(error)
+                warnings.warn(
+                    f"{path} {why}; it is left out until the study is run again",
+                    StoreWarning,
+                    stacklevel=3,
+                )
         return pa.concat_tables(tables)
 
     def remove(self, tasks: Iterable[str]) -> None:

@@ -1,0 +1,82 @@
+"""Ctrl-C where it does no harm.
+
+Python handles a signal wherever it happens to be, also halfway into Numba or LLVM. While a kernel is
+loaded, an exception can leave a module with two owners (``free(): double free``) or be lost; while
+the arguments of a compiled loop are unboxed, it comes out as a TypeError, or as a crash. So SIGINT is
+held back there, and heard when the code between is done.
+"""
+
+from __future__ import annotations
+
+# what module signal wraps: its enums take 20 microseconds
+import _signal  # type: ignore[import-not-found]
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+
+class Presses:
+    """Ctrl-C as it came, and the handler that it is meant for."""
+
+    def __init__(self, handler: Any = None) -> None:
+        self._handler = handler
+        self.heard = False
+
+    def remember(self, *_: Any) -> None:
+        """A handler that does nothing yet."""
+        self.heard = True
+
+    def release(self) -> None:
+        """Hand over what was held back: as a rule this raises KeyboardInterrupt."""
+        if self.heard:
+            self.heard = False
+            self._handler(_signal.SIGINT, None)
+
+    def pass_on(self, number: int, frame: Any) -> None:
+        """A handler that keeps nothing back."""
+        self.heard = True
+        self._handler(number, frame)
+
+
+@contextmanager
+def held() -> Iterator[Presses]:
+    """Hold SIGINT back until the end of the block, or until ``release`` is called.
+
+    Blocking the signal would not do: another thread may receive it, and the main one handles it.
+    """
+    presses = Presses()
+    try:
+        with _handled_by(Presses.remember) as presses:
+            yield presses
+    finally:
+        presses.release()
+
+
+@contextmanager
+def noticed() -> Iterator[Presses]:
+    """Handle SIGINT as before, but keep that it came: an exception can be lost on its way.
+
+    Python drops one that is raised in a finaliser, and foreign code may catch it and go on.
+    """
+    with _handled_by(Presses.pass_on) as presses:
+        yield presses
+
+
+@contextmanager
+def _handled_by(handle: Callable[..., None]) -> Iterator[Presses]:
+    """Another handler of SIGINT, in the main thread, which is the only one that handles signals.
+
+    Where SIGINT is ignored, or ends the process at once, nothing changes.
+    """
+    before = _signal.getsignal(_signal.SIGINT)
+    presses = Presses(before)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield presses
+        return
+    _signal.signal(_signal.SIGINT, partial(handle, presses))
+    try:
+        yield presses
+    finally:
+        _signal.signal(_signal.SIGINT, before)
