@@ -26,6 +26,7 @@ from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
