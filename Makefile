@@ -57,6 +57,13 @@ test-newest: ## run them with the newest Python there is and the newest versions
 	build/newest/bin/python $(PIP_INSTALL) --upgrade -e '.[dev]'
 	build/newest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
 
+CASES ?= 2000
+SEED  ?= 1
+
+.PHONY: fuzz
+fuzz: $(READY) ## fit CASES random data sets (2000) from SEED (1), and compare with a naive EM
+	ELUBENCH_FUZZ=$(CASES) ELUBENCH_FUZZ_SEED=$(SEED) $(PY) -m pytest tests/fuzz --numprocesses=2 -q $(ARGS)
+
 .PHONY: coverage
 coverage: $(READY) ## run the tests as plain Python and show which lines they miss
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest --numprocesses=2 --dist=worksteal \

@@ -231,6 +231,7 @@ FACTS = {
     "cache": {
         "folder": "/a/folder",
         "writable": True,
+        "why": "",
         "kernels": 12,
         "cached": 3,
         "compiled": 0,
@@ -285,8 +286,8 @@ class TestInfo:
             (changed("vector", features=[]), "vector features  none"),
             (changed("vector", jit=False), "compiles for     somelake (JIT disabled)"),
             (
-                changed("cache", folder=None, writable=False),
-                "kernel cache     none (every process compiles its kernels)",
+                changed("cache", folder=None, writable=False, why="no room"),
+                "kernel cache     none, every process compiles its kernels: no room",
             ),
             (changed("cache", writable=False), "kernel cache     /a/folder (not writable)"),
         ],

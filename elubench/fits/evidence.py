@@ -82,7 +82,8 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
     The factor is the largest eigenvalue of the derivative of EM's step, by differences. A step gains
-    half the slope times its length, and the steps after it form a geometric series.
+    half the slope times its length, and the steps after it form a geometric series. Rows count once
+    each for this, whatever their weights, as they do for the tolerance of a run.
 
     One read serves a whole block of directions. If the block does not span all parameters, it is
     refined by subspace iteration.
@@ -112,7 +113,7 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
     factor = float(min(np.max(np.abs(values)), 1.0))
-    left = sample.moments().weight * step / max(1.0 - factor, np.finfo(float).eps)
+    left = sample.n_weighted * step / max(1.0 - factor, np.finfo(float).eps)
     return factor, left, passes
 
 
