@@ -80,6 +80,8 @@ class Algorithm:
     typical_passes: ClassVar[float] = 60.0
     #: Passes per iteration of an algorithm that does not stop by itself; 0 if it does.
     endless: ClassVar[float] = 0.0
+    #: Whether it goes on to diverge, so that only held-out rows tell when to stop.
+    diverges: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -56,6 +56,7 @@ class ELU(Algorithm):
     update = staticmethod(update)
     command = "elu"
     look = Look("#de8f05", "s", "-", 1.8, place=1)
+    diverges = True
 
     def __post_init__(self) -> None:
         if self.eta is not None:

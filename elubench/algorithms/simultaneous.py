@@ -103,6 +103,7 @@ class Simultaneous(Algorithm):
     command = "simultaneous"
     look = Look("#006d6d", "*", (0.0, (4.0, 3.0)), place=11)
     endless = 1.0
+    diverges = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.first, EM) or not isinstance(self.second, ELU):

@@ -7,15 +7,7 @@ import sys
 
 import numpy as np
 
-from elubench.algorithms import (
-    ELU,
-    LBFGS,
-    Algorithm,
-    GradientDescent,
-    Newton,
-    NewtonAnderson,
-    Simultaneous,
-)
+from elubench.algorithms import LBFGS, Algorithm, GradientDescent, Newton, NewtonAnderson
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
 
@@ -46,18 +38,13 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     return commands()[name]()
 
 
-def stops_by_validation(algorithm: Algorithm) -> bool:
-    """Whether only held-out rows tell when to stop: the algorithm would go on and diverge."""
-    return isinstance(algorithm, ELU | Simultaneous)
-
-
 def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:
     """The length of a step at which to stop, or None for an algorithm with a rule of its own.
 
     It is a hundredth of EM's step, n^(-7/8), at the radius n^(-1/8). Gradient descent makes steps of
     eta times the gradient, which is EM's step over the scale.
     """
-    if algorithm.natural or stops_by_validation(algorithm):
+    if algorithm.natural or algorithm.diverges:
         return None
     moments = sample.moments()
     small = _SMALL * float(sample.n_weighted) ** -0.875

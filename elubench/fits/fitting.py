@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from elubench import checks
 from elubench.algorithms import Algorithm
 from elubench.fits import evidence, placing, regimes
-from elubench.fits.choosing import check_algorithm, stops_by_validation, tolerance, tuned
+from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
 from elubench.kernels import ready, reduction
@@ -85,7 +85,7 @@ def fit(
         algorithm = tuned(algorithm, sample)
     chosen = algorithm.resolve(model)
     train, held = sample, None
-    if validation is not None and stops_by_validation(chosen):
+    if validation is not None and chosen.diverges:
         split = getattr(sample, "split", None)
         if split is None:
             raise ValueError(
@@ -95,7 +95,7 @@ def fit(
         train, held = split(validation, seed=seed)
         model.check_sample(train)
     if max_iter is None:
-        max_iter = 1000 if stops_by_validation(chosen) else 10_000
+        max_iter = 1000 if chosen.diverges else 10_000
 
     _load(model, sample)
     begun = time.perf_counter()

@@ -31,7 +31,7 @@ from matplotlib.ticker import (
 )
 
 from elubench.algorithms.base import Algorithm, Look
-from elubench.algorithms.known import known
+from elubench.algorithms.known import kind_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +57,10 @@ def shade(number: int, of: int) -> str:
 
 def look_of(algorithm: str) -> Look:
     """Colour, marker and dash of an algorithm; unknown ones share one look."""
-    return known().get(algorithm.partition(":")[2] or algorithm, Algorithm).look
+    try:
+        return kind_of(algorithm).look
+    except ValueError:  # of a module that is not at hand
+        return Algorithm.look
 
 
 def in_order(algorithms: Iterable[str]) -> list[str]:
