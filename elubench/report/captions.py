@@ -28,7 +28,8 @@ def about(rows: pd.DataFrame, *, radius: bool = True) -> str:
         parts.append(f"{held[0]:.0%} held out")
     if radius:
         parts.append(f"radius constant {_listed(rows['radius_constant'])}")
-    parts.append(f"study {', '.join(rows['study'].unique())}, seed {_listed(rows['seed'])}")
+    studies = ", ".join(rows["study"].unique())
+    parts.append(f"study {studies} with the study's own seed {_listed(rows['seed'])}")
     return f"{'; '.join(parts)}."
 
 

@@ -86,7 +86,7 @@ def settings_of(rows: pd.DataFrame) -> str:
         ", ".join(options),
         f"radius constant {_listed(rows['radius_constant'])}",
         f"{held[0]:.0%} held out" if len(held) else "nothing held out",
-        f"study {rows['study'].iloc[0]}, seed {_listed(rows['seed'])}",
+        f"study {rows['study'].iloc[0]} with the study's own seed {_listed(rows['seed'])}",
     ]
     return "; ".join(parts)
 

@@ -110,8 +110,8 @@ def _(evidence: Evidence) -> Measured:
     "At d >= 2 the largest difference of sample and population gradient on a ball of radius r is "
     "at most a multiple of r (d/n)^(1/2).",
     "Exponent of r at every d, exponent of n, and the noise over r (d/n)^(1/2) at the largest d. "
-    "Agrees: exponents within a fifth of 1 and -1/2, and a ratio of at most 2.2: its limit "
-    "at large d is 2.",
+    "Agrees: exponents within a fifth of 1 and two fifths of -1/2, and a ratio of at most 2.2: its "
+    "limit at large d is 2.",
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "stability_multivariate", errors=2.0)

@@ -187,8 +187,8 @@ def _passes_text(table: pd.DataFrame) -> str:
     "This costs little more than one of them.",
     "Two Gaussians four standard deviations apart, and one Gaussian, d = 1 and 2. Agrees: EM is "
     "found to be geometric on at least nine in ten samples of the first kind and on at most one in "
-    "ten of the second, the error on one Gaussian is below EM's after as many iterations, and both "
-    "together cost less than one after the other.",
+    "ten of the second, and the error on one Gaussian is below EM's after as many iterations. What "
+    "both together cost is a claim of its own.",
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "practice")
