@@ -24,7 +24,6 @@ from elubench.report.style import (
 )
 
 _STARTS = {"equal": "equal start", "generic": "generic start"}
-_MODELS = {"isotropic": "isotropic", "diagonal": "diagonal model", "general": "general locations"}
 
 
 def root_mean_square(rows: pd.DataFrame, column: str, by: str = "n") -> pd.Series[float]:
@@ -37,7 +36,7 @@ def root_mean_square(rows: pd.DataFrame, column: str, by: str = "n") -> pd.Serie
 @styled
 def starts_figure(rows: pd.DataFrame) -> Figure:
     """The validated location's error against n: a row of panels for each model, one for each start."""
-    models = [model for model in _MODELS if (rows["model"] == model).any()]
+    models = list(dict.fromkeys(rows["model"]))
     starts = [start for start in _STARTS if (rows["start"] == start).any()]
     figure, panels = new_figure(len(starts), len(models), height=3.1, sharey="row")
     for number, model in enumerate(models):
@@ -45,7 +44,7 @@ def starts_figure(rows: pd.DataFrame) -> Figure:
         for axes, start in zip(line, starts, strict=True):
             part = rows[(rows["model"] == model) & (rows["start"] == start)]
             draw_validated(axes, part)
-            axes.set_title(f"{_MODELS[model]}, {_STARTS[start]}")
+            axes.set_title(f"{model} model, {_STARTS[start]}")
         for axes in line:
             power_ticks(axes, "x")
             power_ticks(axes, "y")

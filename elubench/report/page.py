@@ -50,7 +50,7 @@ _MADE_BY = {
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows of text; the first column names the algorithm. ``title`` is short, ``caption`` complete."""
 
     title: str

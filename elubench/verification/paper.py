@@ -93,7 +93,7 @@ class Paper:
     glossary : words of this paper with their meanings, for the report.
     probes : by name; a level says which of them run.
     figures : :class:`elubench.report.figures.FigureMaker` by key, in the order of the report.
-    tables : from evidence to :class:`elubench.report.page.Table`, which compare the algorithms.
+    tables : from evidence to :class:`elubench.report.page.PageTable`, which compare the algorithms.
     expected : the verdict that each claim is expected to get, by its key.
     unnamed : whether folders from before papers had names hold this one.
     source : the file or folder that it was loaded from; set by :func:`load`.

@@ -9,7 +9,7 @@ import pandas as pd
 
 from elubench.papers.beyond_em.rows import DIMENSIONS, to_radius, validated
 from elubench.report.captions import about, sentence
-from elubench.report.page import Table
+from elubench.report.page import PageTable
 from elubench.report.race import passes_table
 from elubench.report.style import in_order, size
 from elubench.verification.evidence import Evidence
@@ -17,7 +17,7 @@ from elubench.verification.evidence import Evidence
 _NONE = "–"  # noqa: RUF001
 
 
-def rival_tables(evidence: Evidence) -> list[Table]:
+def rival_tables(evidence: Evidence) -> list[PageTable]:
     """Passes to the radius by algorithm and n for each dimension, then distances to the MLE."""
     tables = []
     for d in DIMENSIONS:
@@ -31,7 +31,7 @@ def rival_tables(evidence: Evidence) -> list[Table]:
     return tables
 
 
-def passes(rows: pd.DataFrame) -> Table:
+def passes(rows: pd.DataFrame) -> PageTable:
     """Median passes to the radius by Kaplan-Meier, with the censored share where there is one."""
     d = rows["d"].iloc[0]
 
@@ -43,7 +43,7 @@ def passes(rows: pd.DataFrame) -> Table:
             text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
         return f"{text} ({lost:.0%})" if lost else text
 
-    return Table(
+    return PageTable(
         f"Passes to the radius at d = {d}",
         sentence(
             f"Median passes over the data to the radius at d = {d}, by Kaplan-Meier; in brackets the "
@@ -54,7 +54,7 @@ def passes(rows: pd.DataFrame) -> Table:
     )
 
 
-def distances(rows: pd.DataFrame) -> Table:
+def distances(rows: pd.DataFrame) -> PageTable:
     """Median distance to the sample's own MLE of the kept and of the last iterate."""
     d = rows["d"].iloc[0]
     unit = rows["radius"].astype(float) / rows["radius_constant"].astype(float)
@@ -68,7 +68,7 @@ def distances(rows: pd.DataFrame) -> Table:
         pair = (float(found["kept"]), float(found["last"]))
         return _NONE if any(map(math.isnan, pair)) else "{:.2f} / {:.2f}".format(*pair)
 
-    return Table(
+    return PageTable(
         f"Distance to the MLE at d = {d}",
         sentence(
             f"Distance to the sample's own maximum-likelihood fit at d = {d} in units of the "
