@@ -23,9 +23,10 @@ from matplotlib.figure import Figure
 
 from elubench.report.page import SIGNS
 from elubench.report.style import as_png
-from elubench.report.summary import number, region, with_interval
+from elubench.report.summary import value_of, with_interval
 from elubench.report.typesetting import maths, typeset
-from elubench.verification.verdicts import Finding, Measurement
+from elubench.text import number
+from elubench.verification.verdicts import Finding
 
 #: A folder to which :func:`shown` writes the figures that have the name of a thumbnail.
 THUMBNAILS = "ELUBENCH_THUMBNAILS"
@@ -130,8 +131,8 @@ def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
         one = finding.decisive
         measured = quantity = stated = agrees = "–"  # noqa: RUF001
         if one is not None:
-            quantity, measured = one.quantity, " ".join(with_interval(one)).strip()
-            stated, agrees = number(one.theory), region(one.accepted)
+            quantity, measured = one.quantity, value_of(one)
+            stated, agrees = number(one.expected.stated), one.expected.region
         verdict = Markup("{}&nbsp;<strong>{}</strong>").format(
             SIGNS[finding.verdict], finding.verdict
         )
@@ -145,5 +146,4 @@ def verdicts(findings: Iterable[Finding], *keys: str) -> Html:
 
 def estimate(value: float, low: float, high: float) -> str:
     """A value with its interval, rounded where the interval ends: "-0.124 [-0.131, -0.117]"."""
-    one = Measurement("", float(value), float(low), float(high), np.nan, (-np.inf, np.inf))
-    return typeset(" ".join(with_interval(one)).strip())
+    return typeset(" ".join(with_interval(float(value), float(low), float(high))).strip())

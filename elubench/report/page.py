@@ -25,7 +25,9 @@ from elubench.report.style import as_svg
 from elubench.report.typesetting import maths, typeset
 from elubench.studies.store import write_whole
 from elubench.text import duration
+from elubench.verification.deciding import rules_hash
 from elubench.verification.evidence import Evidence
+from elubench.verification.expectations import said
 from elubench.verification.paper import Paper
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
@@ -78,8 +80,10 @@ class Row:
     quantity: str
     value: str
     interval: str
+    plain: str
     theory: str
     accepted: str
+    excluded: str
     outcome: str
     note: str
 
@@ -132,7 +136,7 @@ def write_report(
     page = render(paper, findings, evidence, command=command, seconds=seconds)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    about = (paper.name, evidence.level, evidence.seed)
+    about = (paper.name, evidence.level, evidence.seed, rules_hash(paper))
     for name, content in (
         (CLAIMS_JSON, summary.claims_json(findings, *about)),
         (CLAIMS_MARKDOWN, summary.claims_markdown(findings, *about)),
@@ -178,6 +182,7 @@ def render(
         others=others,
         level=evidence.level,
         seed=evidence.seed,
+        rules=rules_hash(paper),
         facts=_facts(evidence, seconds),
         command=command or _command(paper, evidence),
     )
@@ -247,13 +252,17 @@ def _folded(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
 
 
 def _row(one: Measurement) -> Row:
-    value, interval = summary.with_interval(one)
+    value, interval = summary.with_interval(one.value, one.low, one.high)
+    plain = "" if one.plain is None else " ".join(summary.with_interval(*one.plain)).strip()
+    excluded = one.excluded
     return Row(
         quantity=one.quantity,
         value=typeset(value),
         interval=typeset(interval),
-        theory=typeset(summary.number(one.theory)),
-        accepted=typeset(summary.region(one.accepted)),
+        plain=typeset(plain),
+        theory=typeset(said(one.expected.stated)),
+        accepted=typeset(one.expected.region),
+        excluded="" if excluded is None else typeset(excluded.named),
         outcome=one.outcome,
         note=one.note,
     )

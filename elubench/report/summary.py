@@ -14,75 +14,47 @@ from collections.abc import Sequence
 from typing import Any
 
 from elubench import __version__
+from elubench.text import NOTHING, number
+from elubench.verification.expectations import said
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement, Verdict
 
 #: Columns of a terminal that the table fits.
 WIDTH = 80
 
-_VERDICT_WIDTH = 12
-_MEASURED_WIDTH = 26
-_THEORY_WIDTH = 8
-_NOTHING = "-"
+_WIDTHS = (12, 26, 20, 6, 8)
 _MOST_DIGITS = 6  # of a value that is known better than that
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number for readers: 0.125, 23,000, 1.2e-7, inf, and a dash for NaN."""
-    if math.isnan(value):
-        return _NOTHING
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if value == 0.0:
-        return "0"
-    if 1e-4 <= abs(value) < 1e6:
-        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-        text = f"{value:,.{decimals}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa, exponent = f"{value:.{max(0, digits - 1)}e}".split("e")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def with_interval(one: Measurement) -> tuple[str, str]:
+def with_interval(value: float, low: float, high: float) -> tuple[str, str]:
     """The value and its interval, "" where the value is exact; rounded where the interval ends.
 
     The half width of the interval keeps two digits. One that is below the sixth digit of the value
     is given by its size instead of its ends.
     """
-    if one.low == one.high or math.isnan(one.low) or math.isnan(one.high):
-        return number(one.value), ""
-    ends = [abs(end) for end in (one.value, one.low, one.high) if math.isfinite(end)]
-    half = 0.5 * (one.high - one.low)
-    if not math.isfinite(half) or not math.isfinite(one.value):
-        return number(one.value), f"[{number(one.low)}, {number(one.high)}]"
+    if low == high or math.isnan(low) or math.isnan(high):
+        return number(value), ""
+    ends = [abs(end) for end in (value, low, high) if math.isfinite(end)]
+    half = 0.5 * (high - low)
+    if not math.isfinite(half) or not math.isfinite(value):
+        return number(value), f"[{number(low)}, {number(high)}]"
     largest = max(ends)
     digits = 2 + math.floor(math.log10(largest)) - math.floor(math.log10(half))
     if digits > _MOST_DIGITS:
-        off = max(one.high - one.value, one.value - one.low)
-        return number(one.value, _MOST_DIGITS), f"± {number(off, 1)}"
+        off = max(high - value, value - low)
+        return number(value, _MOST_DIGITS), f"± {number(off, 1)}"
     if not 1e-4 <= largest < 1e6:
-        return number(one.value, digits), f"[{number(one.low, digits)}, {number(one.high, digits)}]"
+        return number(value, digits), f"[{number(low, digits)}, {number(high, digits)}]"
     decimals = max(0, 1 - math.floor(math.log10(half)))
 
-    def fixed(value: float) -> str:
-        return f"{value:,.{decimals}f}"
+    def fixed(end: float) -> str:
+        return f"{end:,.{decimals}f}"
 
-    return fixed(one.value), f"[{fixed(one.low)}, {fixed(one.high)}]"
+    return fixed(value), f"[{fixed(low)}, {fixed(high)}]"
 
 
-def region(accepted: tuple[float, float]) -> str:
-    """The values that agree with a claim, in words where one end is open."""
-    least, most = accepted
-    if math.isinf(least) and math.isinf(most):
-        return "any value"
-    if math.isinf(most):
-        return f"at least {number(least)}"
-    if math.isinf(least):
-        return f"at most {number(most)}"
-    if least == most:
-        return f"exactly {number(least)}"
-    return f"{number(least)} to {number(most)}"
+def value_of(one: Measurement) -> str:
+    """A measurement's value and interval."""
+    return " ".join(with_interval(one.value, one.low, one.high)).strip()
 
 
 def counts(findings: Sequence[Finding]) -> dict[Verdict, int]:
@@ -98,23 +70,27 @@ def counted(findings: Sequence[Finding]) -> str:
 
 def console_table(findings: Sequence[Finding]) -> str:
     """The claims and their verdicts in 80 columns, for a terminal."""
-    claim_width = WIDTH - _VERDICT_WIDTH - _MEASURED_WIDTH - _THEORY_WIDTH - 6
-    widths = (_VERDICT_WIDTH, claim_width, _MEASURED_WIDTH, _THEORY_WIDTH)
-    lines = [_columns(("verdict", "claim", "measured", "theory"), widths), "-" * WIDTH]
+    heads = ("verdict", "claim", "measured", "theory", "excludes")
+    lines = [_columns(heads, _WIDTHS), "-" * WIDTH]
     for finding in findings:
         one = finding.decisive
-        measured, theory = _NOTHING, _NOTHING
+        measured = theory = excludes = NOTHING
         if one is not None:
-            measured = " ".join(with_interval(one)).strip().replace("±", "+-")
-            theory = number(one.theory)
+            measured = value_of(one).replace("±", "+-")
+            theory = number(one.expected.stated)
+            excludes = NOTHING if one.excluded is None else said(one.excluded.value)
         cells = [
             textwrap.wrap(_one_line(text), width) or [""]
             for text, width in zip(
-                (finding.verdict, finding.claim.title, measured, theory), widths, strict=True
+                (finding.verdict, finding.claim.title, measured, theory, excludes),
+                _WIDTHS,
+                strict=True,
             )
         ]
         for row in range(max(map(len, cells))):
-            lines.append(_columns([cell[row] if row < len(cell) else "" for cell in cells], widths))
+            lines.append(
+                _columns([cell[row] if row < len(cell) else "" for cell in cells], _WIDTHS)
+            )
     lines += ["-" * WIDTH, *textwrap.wrap(counted(findings), WIDTH)]
     return "\n".join(lines)
 
@@ -129,42 +105,47 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def claims_json(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
+def claims_json(findings: Sequence[Finding], paper: str, level: str, seed: int, rules: str) -> str:
     """Everything that was found, for programs."""
     content: dict[str, Any] = {
         "elubench": __version__,
         "paper": paper,
         "level": level,
         "seed": seed,
+        "rules": rules,
         "counts": counts(findings),
         "claims": [{**f.as_dict(), "figures": list(f.figures)} for f in findings],
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def claims_markdown(findings: Sequence[Finding], paper: str, level: str, seed: int) -> str:
+def claims_markdown(
+    findings: Sequence[Finding], paper: str, level: str, seed: int, rules: str
+) -> str:
     """The table of claims, for pull requests."""
     lines = [
-        f"{_markdown(paper)}: {counted(findings)} (level {_markdown(level)}, seed {seed}, elubench "
-        f"{__version__})",
+        f"{_markdown(paper)}: {counted(findings)} (level {_markdown(level)}, seed {seed}, rules "
+        f"{rules}, elubench {__version__})",
         "",
-        "| claim | verdict | measured | theory | agrees if | place |",
-        "|---|---|---|---|---|---|",
+        "| claim | verdict | measured | theory | agrees if | nearest rival excluded | place |",
+        "|---|---|---|---|---|---|---|",
     ]
     for finding in findings:
         claim, one = finding.claim, finding.decisive
-        measured = theory = agrees = "–"  # noqa: RUF001
+        measured = theory = agrees = excludes = "–"  # noqa: RUF001
         if one is not None:
-            value, interval = with_interval(one)
-            measured = f"{_markdown(one.quantity)}: {_markdown(f'{value} {interval}'.strip())}"
-            agrees = _markdown(region(one.accepted))
-            theory = theory if math.isnan(one.theory) else _markdown(number(one.theory))
+            measured = f"{_markdown(one.quantity)}: {_markdown(value_of(one))}"
+            agrees = _markdown(one.expected.region)
+            stated = one.expected.stated
+            theory = theory if math.isnan(stated) else _markdown(said(stated))
+            excludes = excludes if one.excluded is None else _markdown(one.excluded.named)
         cells = (
             _markdown(claim.title),
             f"**{finding.verdict}**",
             measured,
             theory,
             agrees,
+            excludes,
             _markdown(claim.place),
         )
         lines.append(f"| {' | '.join(cells)} |")

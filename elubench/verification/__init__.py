@@ -5,6 +5,11 @@ May import rates and below.
 
 from elubench.verification.deciding import decide as decide
 from elubench.verification.evidence import Evidence as Evidence
+from elubench.verification.expectations import Expectation as Expectation
+from elubench.verification.expectations import at_least as at_least
+from elubench.verification.expectations import at_most as at_most
+from elubench.verification.expectations import between as between
+from elubench.verification.expectations import near as near
 from elubench.verification.measuring import Measured as Measured
 from elubench.verification.paper import Chapter as Chapter
 from elubench.verification.paper import Level as Level

@@ -1,9 +1,4 @@
-"""For writing claims: from rows of runs to measurements with intervals, and sentences about the rows.
-
-The values that agree with a claim are fixed with it, before anything is measured. The usual margins:
-exponents of errors within a fifth of the stated one, of iterations within a tenth (they are measured
-more precisely), exponents at infinite n within a hundredth.
-"""
+"""For writing claims: from rows of runs to measurements with intervals, and sentences about the rows."""
 
 from __future__ import annotations
 
@@ -16,10 +11,9 @@ import pandas as pd
 from elubench import rates
 from elubench.algorithms.known import numbers_in
 from elubench.verification.evidence import Evidence
-from elubench.verification.verdicts import Measurement
+from elubench.verification.expectations import Expectation, at_most
+from elubench.verification.verdicts import LEVEL, Measurement
 
-LEVEL = 0.95  # of every interval
-ERRORS, ITERATIONS, EXACT = 0.2, 0.1, 0.01  # relative half-widths of what agrees
 INF = math.inf
 
 
@@ -36,20 +30,9 @@ class NoEvidence(Exception):
     """The evidence has nothing on a claim."""
 
 
-def around(value: float, share: float) -> tuple[float, float]:
-    """The region within a share of a value."""
-    return value - share * abs(value), value + share * abs(value)
-
-
-def exact(
-    quantity: str,
-    value: float,
-    accepted: tuple[float, float],
-    theory: float = math.nan,
-    note: str = "",
-) -> Measurement:
-    """A value that is known exactly."""
-    return Measurement(quantity, value, value, value, theory, accepted, note)
+def exactly(expected: Expectation, value: float, note: str = "", where: str = "") -> Measurement:
+    """A value that is known exactly: no other sample would change it."""
+    return Measurement(expected, value, value, value, note, where, exact=True)
 
 
 def rows_of(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
@@ -102,37 +85,33 @@ def _named(algorithm: str, options: str) -> str:
 
 
 def exponent_of(
+    expected: Expectation,
     rows: pd.DataFrame,
     value: str,
-    expected: float,
-    share: float = ERRORS,
     by: str = "n",
     statistic: str | float = "rmse",
-    name: str | None = None,
+    where: str = "",
 ) -> Measurement:
     """The exponent of ``by`` in an error over replicates."""
     fit = rates.exponent(rows, value=value, by=by, statistic=statistic, level=LEVEL)
-    what = {"location_error": "location error", "scale_error": "scale error"}.get(value, value)
     said = {"rmse": "root mean square", "mean": "mean"}
     note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
     if fit.moving:
         note += f"; the local slope still changes with {by}"
-    quantity = name or f"exponent of {by}, {what}"
-    return Measurement(quantity, *fit.interval, expected, around(expected, share), note)
+    return Measurement(expected, *fit.interval, note, where)
 
 
-def share_of(quantity: str, count: int, of: int, accepted: tuple[float, float]) -> Measurement:
+def share_of(expected: Expectation, count: int, of: int, where: str = "") -> Measurement:
     """A share with Wilson's interval."""
-    note = f"{count} of {of}"
-    return Measurement(quantity, *rates.share(count, of, LEVEL), math.nan, accepted, note)
+    return Measurement(expected, *rates.share(count, of, LEVEL), f"{count} of {of}", where)
 
 
 def ratio_of_rms(
-    quantity: str,
+    expected: Expectation,
     over: pd.Series[float],
     under: pd.Series[float],
-    accepted: tuple[float, float],
     note: str = "",
+    where: str = "",
 ) -> Measurement:
     """A ratio of two root mean squares over the same samples, with a bootstrap interval."""
     pairs = np.square([over.to_numpy(float), under.to_numpy(float)])
@@ -140,21 +119,25 @@ def ratio_of_rms(
     found = rates.bootstrap(
         lambda a, b: np.sqrt(a.mean(axis=-1) / b.mean(axis=-1)), *pairs, level=LEVEL
     )
-    return Measurement(quantity, *found, math.nan, accepted, note)
+    return Measurement(expected, *found, note, where)
 
 
-def contest(found: rates.Growth, law: str) -> Measurement:
-    """How much better the stated law predicts the largest n than the other one: a ratio below 1."""
+def predicts_better(law: str) -> Expectation:
+    """That a law of growth predicts the largest n better than the other one."""
     other = {"logarithm": "power", "power": "logarithm"}[law]
+    what = f"error of the {law} law at the largest n, over that of the {other} law"
+    return at_most(what, 1.0)
+
+
+def contest(expected: Expectation, found: rates.Growth, law: str, where: str = "") -> Measurement:
+    """How much better the stated law predicts the largest n than the other one: a ratio below 1."""
     table = found.contest
     row = table[(table["law"] == "logarithm") & (table["other"] == "power")].iloc[0]
     logs = (row["ratio"], row["low"], row["high"])
     if law == "power":
         logs = (-row["ratio"], -row["high"], -row["low"])
     value, low, high = (float(10.0**one) for one in logs)
-    quantity = f"error of the {law} law at the largest n, over that of the {other} law"
-    note = "each fitted without the two largest n"
-    return Measurement(quantity, value, low, high, math.nan, (0.0, 1.0), note)
+    return Measurement(expected, value, low, high, "each fitted without the two largest n", where)
 
 
 def censored(rows: pd.DataFrame) -> str:

@@ -4,9 +4,12 @@ A paper is a Python file or a package with a ``PAPER``:
 
     chapter = Chapter()
 
-    @chapter.claim("radius", "EM reaches n^(-1/4)", "Theorem 2", "theorem", "...", "Agrees: ...")
+    RADIUS = near("exponent of n", -1 / 4, 0.01, {"n^(-1/3)": -1 / 3, "n^(-1/5)": -1 / 5})
+
+    @chapter.claim("radius", "EM reaches n^(-1/4)", "Theorem 2", "theorem", "...", "...", RADIUS)
     def _(evidence):
-        return Measured((exponent_of(evidence.rows(algorithm="EM"), "location_error", -0.25),), "...")
+        rows = evidence.rows(algorithm="EM")
+        return Measured((exponent_of(RADIUS, rows, "location_error"),), settings_of(rows))
 
     PAPER = Paper(name="mine", title="...", authors="...", place="...", chapters=(chapter,),
                   levels={"quick": Level(studies=("grid",))})
@@ -28,6 +31,7 @@ import pandas as pd
 from elubench import checks
 from elubench.studies.presets import preset
 from elubench.verification.evidence import Evidence
+from elubench.verification.expectations import Expectation
 from elubench.verification.measuring import Measured
 from elubench.verification.verdicts import VERDICTS, Basis, Claim
 
@@ -41,12 +45,20 @@ class Chapter:
         self._entries: list[tuple[Claim, Measure]] = []
 
     def claim(
-        self, key: str, title: str, place: str, basis: Basis, statement: str, rule: str
+        self,
+        key: str,
+        title: str,
+        place: str,
+        basis: Basis,
+        statement: str,
+        how: str,
+        *expects: Expectation,
     ) -> Callable[[Measure], Measure]:
-        """Add a claim; the decorated function measures it."""
+        """Add a claim; the decorated function measures what it expects."""
 
         def add(measure: Measure) -> Measure:
-            self._entries.append((Claim(key, title, statement, place, basis, rule), measure))
+            claim = Claim(key, title, statement, place, basis, how, expects)
+            self._entries.append((claim, measure))
             return measure
 
         return add

@@ -1,23 +1,30 @@
 """From measurements to a verdict: one rule for every claim.
 
-A measurement has an interval and a region of values that agree with the claim, fixed with the claim,
-before anything is measured. It
+A measurement has an interval, and an expectation that was declared with the claim, before anything was
+measured. It
 
-    agrees       when its interval lies inside the region,
-    disagrees    when its interval lies outside the region,
-    is undecided when the interval crosses the region's border.
+    agrees       when its 95 % interval lies inside the region of values that agree, or contains the
+                 stated value and excludes the rival theories on both sides of it,
+    disagrees    when its interval lies outside the region, at a level corrected for the number of
+                 measurements that the claim rests on: one of twenty would disagree by chance,
+    is undecided otherwise. An interval without width decides nothing, unless the value is exact.
 
 A claim is contradicted when one of its measurements disagrees, supported when all of them agree, and
 inconclusive otherwise. So a verdict needs precision in either direction: few replicates give wide
-intervals, and wide intervals give no verdict. What no experiment can decide has no measurement and is
+intervals, and wide intervals give no verdict. What no experiment can decide has no expectation and is
 not testable.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any, Literal
+
+from elubench.rates import Interval
+from elubench.verification.expectations import Expectation, Rival
 
 Outcome = Literal["agrees", "disagrees", "undecided"]
 Verdict = Literal["supported", "contradicted", "inconclusive", "not testable"]
@@ -27,34 +34,87 @@ VERDICTS: tuple[Verdict, ...] = ("supported", "contradicted", "inconclusive", "n
 Basis = Literal["theorem", "lemma", "remark", "experiment", "conjecture", "ours"]
 
 
+#: The level of every interval.
+LEVEL = 0.95
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One number that a verdict rests on.
 
-    ``accepted`` is the region that agrees with the claim, borders included; ``low`` and ``high`` bound
-    the value at the stated level (both equal it where the value is exact); ``theory`` is NaN where the
-    claim gives no number.
+    ``low`` and ``high`` bound the value at 95 %; both equal it where it is ``exact``, a number that no
+    other sample would change. ``where`` tells measurements of one expectation apart ("d = 4").
+    ``plain`` is the fit without corrections, with its interval, where there is one; ``of`` is the
+    number of measurements that are not exact in the claim.
     """
 
-    quantity: str
+    expected: Expectation
     value: float
     low: float
     high: float
-    theory: float
-    accepted: tuple[float, float]
     note: str = ""
+    where: str = ""
+    exact: bool = False
+    plain: Interval | None = None
+    of: int = 1
+
+    @property
+    def quantity(self) -> str:
+        """What was measured, and where."""
+        return f"{self.expected.what}, {self.where}" if self.where else self.expected.what
+
+    @property
+    def stretched(self) -> tuple[float, float]:
+        """The interval at the level that holds for all ``of`` measurements together (Bonferroni).
+
+        It is widened as that of a normal law would be.
+        """
+        tail = 0.5 * (1.0 - LEVEL)
+        normal = NormalDist()
+        factor = normal.inv_cdf(tail / self.of) / normal.inv_cdf(tail)
+        below, above = factor * (self.value - self.low), factor * (self.high - self.value)
+        return (
+            self.value - below if math.isfinite(below) else self.low,
+            self.value + above if math.isfinite(above) else self.high,
+        )
 
     @property
     def outcome(self) -> Outcome:
-        """Whether the interval lies inside the accepted region, outside, or across its border."""
-        least, most = self.accepted
+        """Whether the measurement agrees with what is expected."""
         if math.isnan(self.low) or math.isnan(self.high):
             return "undecided"
-        if least <= self.low and self.high <= most:
+        if self.low == self.high and not self.exact:
+            return "undecided"
+        if self.expected.agrees(self.low, self.high):
             return "agrees"
-        if self.high < least or self.low > most:
+        low, high = self.stretched
+        if high < self.expected.least or low > self.expected.most:
             return "disagrees"
         return "undecided"
+
+    @property
+    def excluded(self) -> Rival | None:
+        """The nearest rival theory, if the interval excludes it."""
+        rival = self.expected.nearest(self.value)
+        return None if rival is None or self.low <= rival.value <= self.high else rival
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: numbers that are not finite become None."""
+        excluded = self.excluded
+        return {
+            "quantity": self.quantity,
+            "value": _plain(self.value),
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+            "exact": self.exact,
+            "plain": None if self.plain is None else [_plain(one) for one in self.plain],
+            "theory": _plain(self.expected.stated),
+            "accepted": [_plain(bound) for bound in self.expected.accepted],
+            "rivals": {rival.name: rival.value for rival in self.expected.rivals},
+            "excluded": None if excluded is None else excluded.name,
+            "outcome": self.outcome,
+            "note": self.note,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,7 +122,8 @@ class Claim:
     """A statement that can be checked against measurements.
 
     ``key`` names it in files and links; ``statement`` says in our words what is claimed, ``place``
-    where; ``rule`` what is measured and which values agree.
+    where; ``how`` what is measured. ``expects`` has what agrees; it is empty for a statement that no
+    measurement can decide.
     """
 
     key: str
@@ -70,7 +131,16 @@ class Claim:
     statement: str
     place: str
     basis: Basis
-    rule: str
+    how: str
+    expects: tuple[Expectation, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """What is measured and which values agree, in words made from the expectations."""
+        if not self.expects:
+            return self.how
+        said = "; ".join(f"{one.what}, {one.rule}" for one in self.expects)
+        return f"{self.how} Agrees if the 95 % interval is: {said}."
 
 
 @dataclass(frozen=True)
@@ -110,27 +180,22 @@ class Finding:
             "verdict": self.verdict,
             "settings": self.settings,
             "remarks": list(self.remarks),
-            "measurements": [
-                {
-                    "quantity": one.quantity,
-                    "value": _plain(one.value),
-                    "low": _plain(one.low),
-                    "high": _plain(one.high),
-                    "theory": _plain(one.theory),
-                    "accepted": [_plain(bound) for bound in one.accepted],
-                    "outcome": one.outcome,
-                    "note": one.note,
-                }
-                for one in self.measurements
-            ],
+            "measurements": [one.as_dict() for one in self.measurements],
         }
 
 
+def counted(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
+    """The measurements of one claim, each knowing how many of them there are."""
+    given = tuple(measurements)
+    random = sum(not one.exact for one in given)
+    return tuple(replace(one, of=max(1, random)) for one in given)
+
+
 def verdict_of(measurements: tuple[Measurement, ...]) -> Verdict:
-    """The verdict that follows from the measurements, by the rule of this module."""
+    """The verdict that follows from the measurements of a claim, by the rule of this module."""
     if not measurements:
         return "not testable"
-    outcomes = {one.outcome for one in measurements}
+    outcomes = {one.outcome for one in counted(measurements)}
     if "disagrees" in outcomes:
         return "contradicted"
     return "inconclusive" if "undecided" in outcomes else "supported"

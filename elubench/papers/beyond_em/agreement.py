@@ -16,8 +16,8 @@ import pandas as pd
 
 from elubench import rates
 from elubench.papers.beyond_em import theory
-from elubench.verification.measuring import ERRORS, LEVEL, around
-from elubench.verification.verdicts import Measurement
+from elubench.verification.expectations import near
+from elubench.verification.verdicts import LEVEL, Measurement
 
 #: The factor of a step in the error.
 FACTOR = math.sqrt(2.0)
@@ -77,7 +77,6 @@ def slopes(rows: pd.DataFrame, algorithm: str = "ELU") -> dict[str, Measurement]
     found = {}
     for column, name in _STATED.items():
         fit = rates.exponent(part, value=column, level=LEVEL)
-        expected = getattr(stated, name)
-        quantity = f"exponent of n, {column.replace('_', ' ')}"
-        found[column] = Measurement(quantity, *fit.interval, expected, around(expected, ERRORS))
+        value, quantity = getattr(stated, name), f"exponent of n, {column.replace('_', ' ')}"
+        found[column] = Measurement(near(quantity, value, 0.2 * abs(value)), *fit.interval)
     return found

@@ -1,4 +1,4 @@
-"""What several chapters of claims share: settings, margins, and rows of the lemmas' tables."""
+"""What several chapters of claims share: settings, and rows of the lemmas' tables."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ from typing import Any
 import pandas as pd
 
 from elubench.verification.evidence import Evidence
-from elubench.verification.measuring import NoEvidence, rows_of, table_of
+from elubench.verification.expectations import Expectation
+from elubench.verification.measuring import NoEvidence, exactly, rows_of, table_of
 from elubench.verification.verdicts import Measurement
 
 #: Runs on lattice samples of the isotropic model, at d = 1 or at the smallest d >= 2 of a study.
 ISOTROPIC = {"model": "isotropic", "samples": "lattice"}
 SEVERAL = [2, 3, 4]
-MARGIN_ERRORS = (
-    "Agrees: the whole 95 % interval of the exponent lies within a fifth of the stated one."
-)
-MARGIN_ITERATIONS = (
-    "Agrees: the stated law is the one that predicts the largest n from the smaller ones, and the "
-    "whole 95 % interval of its constant lies within a tenth of the stated one."
-)
 
 
 def at_smallest_d(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
@@ -50,12 +44,12 @@ class LemmaTable:
         return found.iloc[0]
 
     def measured(
-        self, quantity: str, accepted: tuple[float, float], d: int | None = None, label: str = ""
+        self, expected: Expectation, d: int | None = None, quantity: str = ""
     ) -> Measurement:
-        """The row as a measurement; with a ``d``, the quantity is named with it."""
-        row = self.row(quantity, d)
+        """A row as a measurement, found by what is expected unless its ``quantity`` is named."""
+        row = self.row(quantity or expected.what, d)
         spread, value = self.errors * row["uncertainty"], row["measured"]
-        name = (label or quantity) + ("" if d is None else f", d = {d}")
-        return Measurement(
-            name, value, value - spread, value + spread, row["theory"], accepted, row["note"]
-        )
+        where = "" if d is None else f"d = {d}"
+        if spread == 0.0:
+            return exactly(expected, value, row["note"], where)
+        return Measurement(expected, value, value - spread, value + spread, row["note"], where)
