@@ -146,23 +146,20 @@ def test_bad_arguments(given, message, tmp_path):
 
 
 MINE = """
-from elubench.verification import Chapter, Level, Measured, Measurement, Paper, Probe
+from elubench.verification import Chapter, Level, Measured, Paper, Probe, between
+from elubench.verification.measuring import exactly
 import pandas as pd
 
 chapter = Chapter()
+END = between("share of runs that end", 1.0, 1.0)
+COUNT = between("count", 5.0, 5.0)
 
 
-@chapter.claim("lemma-1", "All runs end", "Lemma 1", "lemma", "Runs end.", "Agrees: all of them.")
+@chapter.claim("lemma-1", "All runs end", "Lemma 1", "lemma", "Runs end.", "Both.", [END, COUNT])
 def _(evidence):
     ended = float(evidence.rows(algorithm="EM")["status"].ne("failed").mean())
     count = float(evidence.tables["counts"]["count"].iloc[0])
-    return Measured(
-        (
-            Measurement("share of runs that end", ended, ended, ended, 1.0, (1.0, 1.0)),
-            Measurement("count", count, count, count, 5.0, (5.0, 5.0)),
-        ),
-        "EM",
-    )
+    return Measured((exactly(END, ended), exactly(COUNT, count)), "EM")
 
 
 def counts(seed, upto):

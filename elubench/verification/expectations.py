@@ -142,8 +142,10 @@ def _rivals(given: Mapping[str, float] | None) -> tuple[Rival, ...]:
 
 
 def said(value: float) -> str:
-    """A number for readers, written as a fraction where it is a simple one."""
-    simple = Fraction(value).limit_denominator(24)
-    if simple.denominator > 2 and math.isclose(float(simple), value, rel_tol=1e-12):
-        return str(simple)
+    """A number for readers: a simple fraction as such, unless it has a short decimal."""
+    if math.isfinite(value):
+        simple = Fraction(value).limit_denominator(24)
+        short = simple.denominator in (1, 2, 5, 10, 20)
+        if not short and math.isclose(float(simple), value, rel_tol=1e-12):
+            return str(simple)
     return number(value)

@@ -6,7 +6,7 @@ A paper is a Python file or a package with a ``PAPER``:
 
     RADIUS = near("exponent of n", -1 / 4, 0.01, {"n^(-1/3)": -1 / 3, "n^(-1/5)": -1 / 5})
 
-    @chapter.claim("radius", "EM reaches n^(-1/4)", "Theorem 2", "theorem", "...", "...", RADIUS)
+    @chapter.claim("radius", "EM reaches n^(-1/4)", "Theorem 2", "theorem", "...", "...", [RADIUS])
     def _(evidence):
         rows = evidence.rows(algorithm="EM")
         return Measured((exponent_of(RADIUS, rows, "location_error"),), settings_of(rows))
@@ -52,12 +52,12 @@ class Chapter:
         basis: Basis,
         statement: str,
         how: str,
-        *expects: Expectation,
+        expects: Sequence[Expectation] = (),
     ) -> Callable[[Measure], Measure]:
         """Add a claim; the decorated function measures what it expects."""
 
         def add(measure: Measure) -> Measure:
-            claim = Claim(key, title, statement, place, basis, how, expects)
+            claim = Claim(key, title, statement, place, basis, how, tuple(expects))
             self._entries.append((claim, measure))
             return measure
 

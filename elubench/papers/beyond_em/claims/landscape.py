@@ -33,10 +33,7 @@ _CONVEX = at_least("radius of the ball on which the loss is convex, over that of
     "constants C1 and C2 on a ball about the truth; alpha is 6 at d = 1 and 2 at d >= 2.",
     "Exponents of gradient and Hessian at the truth, the constants on the ball of the proof, and "
     "how far the least eigenvalue stays positive: C1 has to be finite and C2 positive.",
-    *_ALPHA.values(),
-    _C1,
-    _C2,
-    _CONVEX,
+    [*_ALPHA.values(), _C1, _C2, _CONVEX],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "homogeneity")
@@ -78,9 +75,7 @@ _NOISE_N = near("exponent of n in the noise", -1 / 2, 0.1)
     "At d = 1 the largest difference of sample and population gradient on a ball of radius r is at "
     "most a multiple of r n^(-1/2), and of r^3 n^(-1/2) where r is below n^(-1/16), up to logarithms.",
     "Exponents of r and n. The claims are upper bounds.",
-    _PHASE_2,
-    _PHASE_1,
-    _NOISE_N,
+    [_PHASE_2, _PHASE_1, _NOISE_N],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "stability_univariate", errors=2.0)
@@ -100,7 +95,7 @@ def _(evidence: Evidence) -> Measured:
     "At d = 1 stability has two phases: gamma = 1 where r is above n^(-1/16), gamma = 3 below; the "
     "bounds are tight.",
     "Exponent of r in the noise above n^(-1/16).",
-    _TIGHT,
+    [_TIGHT],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "stability_univariate", errors=2.0)
@@ -130,9 +125,7 @@ _RATIO_D = at_most("noise over r (d/n)^(1/2), largest d", 2.2)
     "at most a multiple of r (d/n)^(1/2).",
     "Exponent of r at every d, exponent of n, and the noise over r (d/n)^(1/2) at the largest d, "
     "whose limit at large d is 2.",
-    _GAMMA_D,
-    _NOISE_N_D,
-    _RATIO_D,
+    [_GAMMA_D, _NOISE_N_D, _RATIO_D],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "stability_multivariate", errors=2.0)
@@ -161,7 +154,7 @@ _PSEUDO = at_least("least <grad f, theta>/gap", 1.0)
     "lemma",
     "On a ball around the truth the gap is at most <grad f, theta>.",
     "The least ratio found at d = 2, 3, 4 and 8.",
-    _PSEUDO,
+    [_PSEUDO],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "pseudo_convexity")
@@ -181,7 +174,7 @@ _ONE_CONSTANT = near("exponent of the radius in the least ratio", 0.0, 0.1)
     "Where theta has at least two nonzero entries, the gradient is at least a multiple "
     "of the gap to the power 3/4, with one constant for all of a ball.",
     "How the least ratio |grad f|/gap^(3/4) over all directions changes with the radius.",
-    _ONE_CONSTANT,
+    [_ONE_CONSTANT],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "diagonal_homogeneity")
@@ -208,8 +201,7 @@ _C4 = at_least("C4, the gradient over the power of the gap at least", 1e-6)
     "Where theta has one nonzero entry, the curvature along it is at most a multiple of "
     "theta_1^6, and the gradient at least a multiple of the gap to the power 7/8.",
     "Exponent of the curvature, and the constant, which has to be positive.",
-    _ALONG,
-    _C4,
+    [_ALONG, _C4],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "diagonal_homogeneity")

@@ -28,7 +28,7 @@ _LOCATION = near("exponent of n, location error", -1 / 4, 0.05, _RIVALS)
     "axis.",
     "The least norm that ELU (eta 1, beta 0.9) reaches from (0.3, 0.2), over the norm that "
     "beta^(t/6) predicts after 400 steps.",
-    _LEAST_NORM,
+    [_LEAST_NORM],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "diagonal_phases")
@@ -77,7 +77,7 @@ def _diagonal(evidence: Evidence, start: str) -> Measured:
     "experiment",
     "On the diagonal model at d >= 2 ELU finds a location within O(n^(-1/4)).",
     _WITH_HIGH_PROBABILITY,
-    _MOST,
+    [_MOST],
 )
 def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "equal")
@@ -91,7 +91,7 @@ def _(evidence: Evidence) -> Measured:
     "With high probability iterates do not enter the second phase, so ELU's radius on the diagonal "
     "model is n^(-1/4) from any start.",
     _WITH_HIGH_PROBABILITY,
-    _MOST,
+    [_MOST],
 )
 def _(evidence: Evidence) -> Measured:
     return _diagonal(evidence, "generic")
@@ -105,7 +105,7 @@ def _(evidence: Evidence) -> Measured:
     "The statistical radius of the location is of order n^(-1/4): this is how close the data allow "
     "any estimate to come, the maximum-likelihood estimate included.",
     "Exponent of n in the error of the sample's own optimum, the best of several starts.",
-    _OPTIMUM,
+    [_OPTIMUM],
 )
 def _(evidence: Evidence) -> Measured:
     rows = _to_the_end(evidence, "NewtonAnderson", "diagonal", "equal")
@@ -145,7 +145,7 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
     "experiment",
     "With two free locations, ELU as printed finds them within O(n^(-1/4)).",
     "Exponent of n in the validated error, from starts in random directions.",
-    _LOCATION,
+    [_LOCATION],
 )
 def _(evidence: Evidence) -> Measured:
     return _general(evidence, "ELU")
@@ -159,7 +159,7 @@ def _(evidence: Evidence) -> Measured:
     "With an EM step for the half sum of the locations and the growing step for their half "
     "difference alone, the radius n^(-1/4) is reached.",
     "Exponent of n in the validated error, from starts in random directions.",
-    _LOCATION,
+    [_LOCATION],
 )
 def _(evidence: Evidence) -> Measured:
     return _general(evidence, "CentredELU")

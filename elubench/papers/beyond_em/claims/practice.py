@@ -54,7 +54,7 @@ _BOTH = at_most("seconds per iteration, both over EM", 1.5, 1.0)
     "a power of the iteration.",
     "At infinite n: ELU's factor is beta^(1/alpha), and EM's |theta|^(-alpha) grows by a constant "
     "per step; each over the value that follows from Lemma 1.",
-    *_TRAJECTORIES.values(),
+    [*_TRAJECTORIES.values()],
 )
 def _(evidence: Evidence) -> Measured:
     table = LemmaTable(evidence, "trajectory_rates")
@@ -77,9 +77,7 @@ def _(evidence: Evidence) -> Measured:
     "costs little and keeps the radius.",
     "Runs that are not stopped, on samples whose own optimum is not exactly 0; the root mean square "
     "error of the selected iterate, at every n; and what validation reads.",
-    _DIVERGE,
-    _RESCUED,
-    _READS,
+    [_DIVERGE, _RESCUED, _READS],
 )
 def _(evidence: Evidence) -> Measured:
     rows = rows_of(evidence, algorithm="ELU", **ISOTROPIC, d=1, stop="end")
@@ -134,7 +132,7 @@ def _overflow(rows: pd.DataFrame) -> int:
     "ELU and EM have a similar cost per iteration.",
     "Seconds per iteration of ELU divided by those of EM, in turns on the same samples, 2^17 to 2^22 "
     "rows.",
-    _SECONDS,
+    [_SECONDS],
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "costs")
@@ -154,8 +152,7 @@ def _(evidence: Evidence) -> Measured:
     "An iteration costs O(nd), and ELU needs O(log(n/d)) of them.",
     "Exponent of n in the seconds per iteration (0.1 quantile over rounds, since disturbances only "
     "add), and whether the iterations grow like log n, as measured above.",
-    _LINEAR,
-    LOGARITHMIC,
+    [_LINEAR, LOGARITHMIC],
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "costs")
@@ -200,9 +197,7 @@ def _passes_text(table: pd.DataFrame) -> str:
     "This costs little more than one of them.",
     "Two Gaussians four standard deviations apart, and one Gaussian, d = 1 and 2. What both together "
     "cost is a claim of its own.",
-    _GEOMETRIC,
-    _CRAWLS,
-    _GAINS,
+    [_GEOMETRIC, _CRAWLS, _GAINS],
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "practice")
@@ -228,7 +223,7 @@ def _(evidence: Evidence) -> Measured:
     "Running both at the same time only slightly increases the cost of running one of them.",
     "Seconds per iteration of both, in one read of the data, divided by those of EM, at d = 1 and at "
     "d = 16.",
-    _BOTH,
+    [_BOTH],
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "costs")

@@ -59,7 +59,7 @@ def _passes_at_largest(
     "ELU's passes over the data, line search included.",
     "Ratio of the median passes to twice the radius at d = 2 and the largest n: at d = 1 its first "
     "step happens to land close to 0, whatever n is.",
-    _LBFGS,
+    [_LBFGS],
 )
 def _(evidence: Evidence) -> Measured:
     return _passes_at_largest(evidence, _LBFGS, "LBFGS", 2)
@@ -74,8 +74,7 @@ def _(evidence: Evidence) -> Measured:
     "at d = 1 and never more than 25.",
     "Ratio of the median passes to twice the radius at the largest n, and the largest number over "
     "all samples and n.",
-    _NEWTON_ANDERSON,
-    _MOST_PASSES,
+    [_NEWTON_ANDERSON, _MOST_PASSES],
 )
 def _(evidence: Evidence) -> Measured:
     got = _passes_at_largest(evidence, _NEWTON_ANDERSON, "NewtonAnderson", 1)

@@ -78,8 +78,7 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     "location, up to logarithms, and its squared scale within n^(-1/4).",
     "Exponents of n in the error of the iterate that validation selects: root mean square of the "
     "location, mean of the squared scale.",
-    _LOCATION_1,
-    _SCALE_1,
+    [_LOCATION_1, _SCALE_1],
 )
 def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, 1)
@@ -100,8 +99,7 @@ LOGARITHMIC = predicts_better("logarithm")
     "At d = 1 ELU is within the radius after a multiple of log n iterations. With the homogeneity "
     "of Lemma 1 the multiple is 0.75/ln(1/beta).",
     "Iterations until twice the radius n^(-1/8), censored runs included, eta 0.01 and beta 0.8.",
-    PER_LOG_1,
-    LOGARITHMIC,
+    [PER_LOG_1, LOGARITHMIC],
 )
 def _(evidence: Evidence) -> Measured:
     return logarithmic(evidence, 1)
@@ -115,8 +113,7 @@ def _(evidence: Evidence) -> Measured:
     "At d >= 2 some ELU iterate is within a multiple of (d/n)^(1/4) of the true location, and its "
     "squared scale within (nd)^(-1/2).",
     "As at d = 1, at the smallest d >= 2 of the study.",
-    _LOCATION_D,
-    _SCALE_D,
+    [_LOCATION_D, _SCALE_D],
 )
 def _(evidence: Evidence) -> Measured:
     return _theorem_radii(evidence, SEVERAL)
@@ -130,8 +127,7 @@ def _(evidence: Evidence) -> Measured:
     "At d >= 2 ELU is within the radius after a multiple of log(n/d) iterations. With the "
     "homogeneity of Lemma 1 the multiple is 0.5/ln(1/beta).",
     "Iterations until twice the radius (d/n)^(1/4), censored runs included, eta 0.01 and beta 0.8.",
-    PER_LOG_D,
-    LOGARITHMIC,
+    [PER_LOG_D, LOGARITHMIC],
 )
 def _(evidence: Evidence) -> Measured:
     return logarithmic(evidence, SEVERAL)
@@ -182,9 +178,7 @@ def _polynomial(evidence: Evidence, expected: Expectation, d: int | list[int]) -
     "remark",
     "At d = 1 EM comes within the same radius as ELU, after O(n^(3/4)) iterations.",
     "Iterations until twice the radius n^(-1/8), censored runs included.",
-    _EM_1,
-    _POWER,
-    _REACHED,
+    [_EM_1, _POWER, _REACHED],
 )
 def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, _EM_1, 1)
@@ -197,9 +191,7 @@ def _(evidence: Evidence) -> Measured:
     "remark",
     "At d >= 2 EM comes within the same radius as ELU, after O((n/d)^(1/2)) iterations.",
     "Iterations until twice the radius (d/n)^(1/4), censored runs included.",
-    _EM_D,
-    _POWER,
-    _REACHED,
+    [_EM_D, _POWER, _REACHED],
 )
 def _(evidence: Evidence) -> Measured:
     return _polynomial(evidence, _EM_D, SEVERAL)
@@ -219,8 +211,7 @@ _D_ITERATIONS = at_most("exponent of d in the iterations", -0.4, -1 / 2)
     "scale to d^(-1/2), or smaller.",
     "Exponents of d in the error of the iterate that validation selects, at a fixed n. The theorem "
     "is an upper bound.",
-    _D_LOCATION,
-    _D_SCALE,
+    [_D_LOCATION, _D_SCALE],
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "ELU")
@@ -242,7 +233,7 @@ def _(evidence: Evidence) -> Measured:
     "remark",
     "EM needs O((n/d)^(1/2)) iterations to the radius (d/n)^(1/4), hence fewer where d is large.",
     "Exponent of d in EM's iterations until twice the radius, at a fixed n.",
-    _D_ITERATIONS,
+    [_D_ITERATIONS],
 )
 def _(evidence: Evidence) -> Measured:
     rows = _over_d(evidence, "EM")
