@@ -116,7 +116,7 @@ def test_tables_that_would_support_what_is_contradicted(key, changes):
 def test_few_replicates_decide_nothing():
     few = planted.evidence(replicates=3)
     assert verdict("theorem-1a-radii", few) == "inconclusive"
-    assert verdict("diagonal-equal", few) == "inconclusive"
+    assert verdict("theorem-1b-radii", few) == "inconclusive"
 
 
 def test_missing_rows_and_tables_are_inconclusive_and_say_why():

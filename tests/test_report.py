@@ -27,7 +27,17 @@ from elubench.report.typesetting import maths
 from elubench.studies import reading
 from elubench.studies import rows as columns
 from elubench.text import number as told
-from elubench.verification import Claim, Evidence, Finding, Measurement, at_least, at_most, near
+from elubench.verification import (
+    Claim,
+    Evidence,
+    Finding,
+    Measurement,
+    at_least,
+    at_most,
+    between,
+    near,
+)
+from elubench.verification.measuring import exactly
 from elubench.verification.verdicts import verdict_of
 
 RIVALS = ("EM", "ELU", "SQUAREM", "LBFGS", "NewtonAnderson")
@@ -314,10 +324,12 @@ class TestFiles:
         assert sum(content["counts"].values()) == 4
 
     def test_markdown_is_a_table_whatever_the_text(self):
-        text = summary.claims_markdown([finding("k", GOOD, text=HOSTILE)] * 2, HOSTILE, "quick", 0)
+        text = summary.claims_markdown(
+            [finding("k", GOOD, text=HOSTILE)] * 2, HOSTILE, "quick", 0, "abc"
+        )
         lines = [line for line in text.splitlines() if line.startswith("|")]
         assert len(lines) == 4
-        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {8}
         assert "<" not in text
         assert "\\`a\\`" in text
 
@@ -382,7 +394,9 @@ class TestPage:
         for said in (
             "exponent",
             "−0.1236 [−0.1266, −0.1208]",  # noqa: RUF001
-            "−0.135 to −0.115",  # noqa: RUF001
+            "within 0.01 of −1/8",  # noqa: RUF001
+            "excludes n^(−1/7)",  # noqa: RUF001
+            "plain fit: −0.1172 [−0.1201, −0.1149]",  # noqa: RUF001
             "at most 1.1",
             "a note",
             "A remark.",
@@ -414,9 +428,7 @@ class TestPage:
     def test_a_long_table_folds_what_agrees(self, evidence):
         number = page.MOST_ROWS + 20
         rows = [
-            Measurement(
-                f"row {k}.", 1.0, 1.0, 1.0, 1.0, (5.0, 6.0) if k == number - 2 else (0.0, 2.0)
-            )
+            exactly(between(f"row {k}.", *((5.0, 6.0) if k == number - 2 else (0.0, 2.0))), 1.0)
             for k in range(number)
         ]
         long = replace(findings()[0], measurements=tuple(rows))
@@ -442,7 +454,9 @@ class TestPage:
             results=evidence.results.assign(cpu=HOSTILE, block="x", study=HOSTILE),
             traces=evidence.traces[:0],
         )
-        one = Measurement(HOSTILE, 0.1, 0.0, 0.2, math.nan, (0.0, 1.0), HOSTILE)
+        one = Measurement(
+            at_least(HOSTILE, -1.0, rivals={HOSTILE: -2.0}), 0.1, 0.0, 0.2, HOSTILE, HOSTILE
+        )
         maker = replace(
             FIGURES["landscape"], key=HOSTILE, title=HOSTILE, alt=HOSTILE, words=lambda *_: HOSTILE
         )

@@ -21,7 +21,7 @@ from elubench.verification.verdicts import VERDICTS, Finding, Measurement, Verdi
 #: Columns of a terminal that the table fits.
 WIDTH = 80
 
-_WIDTHS = (12, 26, 20, 6, 8)
+_WIDTHS = (12, 20, 26, 6, 8)
 _MOST_DIGITS = 6  # of a value that is known better than that
 
 
