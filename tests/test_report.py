@@ -313,7 +313,7 @@ class TestConsole:
 
 class TestFiles:
     def test_json_has_what_was_found(self, written):
-        content = json.loads((written.parent / page.CLAIMS_JSON).read_text("utf-8"))
+        content = json.loads((written.parent / summary.CLAIMS_JSON).read_text("utf-8"))
         assert [one["key"] for one in content["claims"]] == [f.claim.key for f in findings()]
         for one, found in zip(content["claims"], findings(), strict=True):
             assert {key: one[key] for key in found.as_dict()} == found.as_dict()
@@ -343,7 +343,7 @@ class TestFiles:
         with pytest.raises(RuntimeError, match="no figure today"):
             page.write_report(replace(PAPER, figures=broken), [], evidence, tmp_path)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-        assert set(before) == {page.REPORT, page.CLAIMS_JSON, page.CLAIMS_MARKDOWN}
+        assert set(before) == {page.REPORT, summary.CLAIMS_JSON, page.CLAIMS_MARKDOWN}
 
     def test_an_unknown_figure(self, evidence, tmp_path):
         wrong = [finding("a", GOOD, figures=("nowhere",))]
@@ -479,7 +479,7 @@ class TestPage:
         assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
         assert "alert('x')" in found.text
         assert "{{ 7 * 7 }}" in found.text
-        json.loads((tmp_path / page.CLAIMS_JSON).read_text("utf-8"))
+        json.loads((tmp_path / summary.CLAIMS_JSON).read_text("utf-8"))
 
     def test_without_evidence(self, tmp_path):
         empty = no_evidence()

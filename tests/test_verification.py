@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -11,7 +12,7 @@ from conftest import needs_jit
 
 import elubench
 from elubench import cli, studies
-from elubench.papers import named, verifying
+from elubench.papers import named, reseeding, verifying
 from elubench.papers.beyond_em import PAPER
 from elubench.studies import presets
 from elubench.studies.store import StoreError
@@ -225,6 +226,28 @@ class TestPapers:
         with pytest.raises(StoreError, match="which is not found; give its path"):
             verifying.report(tmp_path / "out")
         assert verifying.report(tmp_path / "out", moved).report.exists()
+
+    def test_fresh_seeds(self, tmp_path, capsys):
+        (tmp_path / "reseeded.py").write_text(MINE.replace("upto + seed", "upto + (seed == 2)"))
+        (tmp_path / "grid.toml").write_text(GRID)
+        command = ["verify", str(tmp_path / "reseeded.py"), "--level", "tiny", "--seeds"]
+        out = tmp_path / "out"
+        with pytest.raises(ValueError, match="seeds must be at least 2, got 1"):
+            reseeding.verify_seeds(tmp_path / "reseeded.py", "tiny", out, seeds=1)
+        assert cli.main([*command, "3", "--out", str(out)]) == 0
+        assert re.search(r"lemma-1 +supported +1 +3", capsys.readouterr().out)
+        first = (out / "flips.csv").read_text()
+        assert first.startswith("# mine, level tiny, seeds 1 to 3, rules ")
+        table = pd.read_csv(out / "flips.csv", comment="#")
+        assert table[["usual", "flips", "contradicted"]].values.tolist() == [["supported", 1, 1]]
+        # what is there is not made again; what is not of these rules is
+        shutil.rmtree(out / "seed-001" / "grid")
+        path = out / "seed-003" / "claims.json"
+        path.write_text(path.read_text().replace('"rules": "', '"rules": "0'))
+        assert cli.main([*command, "3", "--out", str(out)]) == 0
+        assert (out / "flips.csv").read_text() == first
+        assert not (out / "seed-001" / "grid").exists()
+        assert json.loads(path.read_text())["rules"] in first
 
     def test_names(self, tmp_path):
         assert named("beyond-em") is PAPER

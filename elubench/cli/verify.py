@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from elubench.cli.machinery import INTERRUPTED, engine, engine_options
 from elubench.cli.report import show
@@ -31,15 +32,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "asymptotic (n up to 10^12)",
     )
     parser.add_argument(
-        "--out", metavar="DIR", default="verification", help="folder (default: verification)"
+        "--out", metavar="DIR", help="folder (default: verification; with --seeds: seeds)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of the samples")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of the samples")
+    which.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="verify with the seeds 1 to N and count how often each verdict changes; resumes",
+    )
     engine_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Verify, showing progress, and print the verdicts."""
     from elubench.cli.progress import Bar, plain_warnings
+    from elubench.papers.reseeding import verify_seeds
     from elubench.papers.verifying import verify
 
     bar = Bar()
@@ -50,18 +59,20 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         with plain_warnings(bar):
-            done = verify(
-                options.paper,
-                level=options.level,
-                out=options.out,
-                seed=options.seed,
-                say=say,
-                progress=bar,
-                **engine(options),
-            )
+            given = {"level": options.level, "say": say, "progress": bar, **engine(options)}
+            if options.seeds is not None:
+                out = options.out or "seeds"
+                table = verify_seeds(options.paper, out=out, seeds=options.seeds, **given)
+            else:
+                out = options.out or "verification"
+                done = verify(options.paper, out=out, seed=options.seed, **given)
     except KeyboardInterrupt:
         say("interrupted; finished work is kept, and the same command resumes from there")
         return INTERRUPTED
     finally:
         bar.close()
-    return show(done)
+    if options.seeds is None:
+        return show(done)
+    print(table[["claim", "usual", "flips", "seeds", "most"]].to_string(index=False))
+    print(f"\n{Path(out) / 'flips.csv'}")
+    return 0

@@ -31,7 +31,7 @@ from elubench.verification.expectations import said
 from elubench.verification.paper import Paper
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
-REPORT, CLAIMS_JSON, CLAIMS_MARKDOWN = "report.html", "claims.json", "claims.md"
+REPORT, CLAIMS_MARKDOWN = "report.html", "claims.md"
 #: A table of more rows shows its first ones and all that do not agree; the rest folds.
 MOST_ROWS, FIRST_ROWS = 10, 5
 
@@ -138,7 +138,7 @@ def write_report(
     target.mkdir(parents=True, exist_ok=True)
     about = (paper.name, evidence.level, evidence.seed, rules_hash(paper))
     for name, content in (
-        (CLAIMS_JSON, summary.claims_json(findings, *about)),
+        (summary.CLAIMS_JSON, summary.claims_json(findings, *about)),
         (CLAIMS_MARKDOWN, summary.claims_markdown(findings, *about)),
         (REPORT, page),
     ):

@@ -18,6 +18,7 @@ from elubench.text import NOTHING, number
 from elubench.verification.expectations import said
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement, Verdict
 
+CLAIMS_JSON = "claims.json"
 #: Columns of a terminal that the table fits.
 WIDTH = 80
 

@@ -1,0 +1,86 @@
+"""Verification with fresh seeds, to see how often a verdict changes once the rules are fixed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from elubench import checks
+from elubench.papers.verifying import DEFAULT, named
+from elubench.report.summary import CLAIMS_JSON, claims_json
+from elubench.studies import Progress
+from elubench.studies.store import write_whole
+from elubench.verification.deciding import decide, rules_hash
+from elubench.verification.flips import flips
+from elubench.verification.gathering import Say, gather
+from elubench.verification.paper import Paper
+
+
+def verify_seeds(
+    paper: Paper | str | Path = DEFAULT,
+    level: str = "quick",
+    out: str | Path = "seeds",
+    engine: str = "local",
+    *,
+    seeds: int = 40,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    say: Say | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> pd.DataFrame:
+    """Verify with the seeds 1 to ``seeds``, and count how often each verdict changes.
+
+    The folder gets one verification per seed, without pages, and the table of
+    :func:`elubench.verification.flips.flips` as ``flips.csv``. A seed whose verdicts are there, by the
+    same rules, is not verified again: the same call resumes.
+    """
+    checks.integer(seeds, "seeds", 2)
+    chosen, folder = named(paper), Path(out)
+    chosen.level(level)
+    rules = rules_hash(chosen)
+    found = {}
+    for seed in range(1, seeds + 1):
+        place = folder / f"seed-{seed:03d}"
+        about = (chosen.name, level, seed, rules)
+        known = _verdicts(place / CLAIMS_JSON, *about)
+        if known is None:
+            if say is not None:
+                say(f"seed {seed} of {seeds}")
+            evidence = gather(
+                chosen,
+                level,
+                place,
+                engine=engine,
+                workers=workers,
+                scheduler=scheduler,
+                seed=seed,
+                say=say,
+                progress=progress,
+            )
+            findings = decide(chosen, evidence)
+            write_whole(place / CLAIMS_JSON, claims_json(findings, *about).encode())
+            known = {one.claim.key: str(one.verdict) for one in findings}
+        found[seed] = known
+    table = flips(found)
+    header = f"# {chosen.name}, level {level}, seeds 1 to {seeds}, rules {rules}\n"
+    write_whole(folder / "flips.csv", (header + table.to_csv(index=False)).encode())
+    return table
+
+
+def _verdicts(path: Path, paper: str, level: str, seed: int, rules: str) -> dict[str, str] | None:
+    """The verdicts in a file, if it is of this verification and these rules."""
+    try:
+        known = json.loads(path.read_text("utf-8"))
+        if [known[key] for key in ("paper", "level", "seed", "rules")] != [
+            paper,
+            level,
+            seed,
+            rules,
+        ]:
+            return None
+        return {one["key"]: one["verdict"] for one in known["claims"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
