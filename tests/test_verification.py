@@ -232,7 +232,7 @@ class TestPapers:
         (tmp_path / "grid.toml").write_text(GRID)
         command = ["verify", str(tmp_path / "reseeded.py"), "--level", "tiny", "--seeds"]
         out = tmp_path / "out"
-        with pytest.raises(ValueError, match="seeds must be at least 2, got 1"):
+        with pytest.raises(ValueError, match="seeds must be >= 2, got 1"):
             reseeding.verify_seeds(tmp_path / "reseeded.py", "tiny", out, seeds=1)
         assert cli.main([*command, "3", "--out", str(out)]) == 0
         assert re.search(r"lemma-1 +supported +1 +3", capsys.readouterr().out)
