@@ -7,6 +7,8 @@ studies and below.
 
 from elubench.rates.contests import Growth as Growth
 from elubench.rates.contests import growth as growth
+from elubench.rates.corrections import Corrected as Corrected
+from elubench.rates.corrections import corrected as corrected
 from elubench.rates.exponents import Exponent as Exponent
 from elubench.rates.exponents import exponent as exponent
 from elubench.rates.intervals import Interval as Interval

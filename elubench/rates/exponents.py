@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,11 @@ import pandas as pd
 from elubench import checks
 from elubench.checks import Floats
 from elubench.rates.intervals import Interval
+from elubench.rates.laws import Points
 from elubench.rates.resampling import Resampling, TooLittle, in_order, least_squares, positive
 
 Weights = Literal["variance", "equal"]
+_ROUNDING = 1e-24  # a variance of ln statistic below this is of equal numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,47 +94,19 @@ def exponent(
     how = Resampling(level, resamples, seed)
     checks.choice(weights, "weights", ("variance", "equal"))
     check_statistic(statistic)
-    samples, missing = _errors_by(frame, value, by)
+    samples, missing = errors_by(frame, value, by)
     at = np.array(sorted(samples))
     if upper_half:
         at = at[len(at) // 2 :]
     if len(at) < 2:
         raise TooLittle(f"a slope needs two values of {by!r} or more, got {len(at)}")
-    chosen = [samples[x] for x in at]
-    sizes = np.array([len(errors) for errors in chosen], dtype=np.int64)
-    found = np.array([_statistic(errors[None, :], statistic)[0] for errors in chosen])
-    if not np.all(found > 0.0):
-        where = at[np.argmin(found)]
-        raise TooLittle(
-            f"the {_said(statistic)} of {value!r} at {by} = {where:g} is 0 and has no "
-            "logarithm; choose 'rmse' or a higher quantile"
-        )
-    drawn = np.stack(
-        [
-            _statistic(errors[how.draws(x, len(errors))[0]], statistic)
-            for x, errors in zip(at, chosen, strict=True)
-        ],
-        axis=1,
-    )
-    usable = np.all(drawn > 0.0, axis=1)
-    if np.mean(usable) < 0.99:
-        raise TooLittle(
-            f"the {_said(statistic)} of {value!r} is 0 in {1 - np.mean(usable):.0%} of the "
-            "resamples: too many exact zeros; choose 'rmse' or a higher quantile"
-        )
-    x, y, drawn = np.log(at), np.log(found), np.log(drawn[usable])
-    weight = np.ones(len(x))
-    if weights == "variance":
-        weight = sizes / _smoothed(x, np.var(drawn, axis=0) * sizes)
+    x, y, drawn, weight = error_points({n: samples[n] for n in at}, statistic, how, value, by)
+    if weights == "equal":
+        weight = np.ones(len(x))
     line = least_squares(x, weight, 1)
     intercept, slope = line @ y
     low, high = how.interval(drawn @ line[1])
     bend = how.curvature(x, weight, y, drawn)
-    steps = np.diff(y) / np.diff(x)
-    lows, highs = how.interval(np.diff(drawn, axis=1) / np.diff(x))
-    local = pd.DataFrame(
-        {"from": at[:-1], "to": at[1:], "slope": steps, "low": lows, "high": highs}
-    )
     return Exponent(
         value=value,
         by=by,
@@ -142,35 +117,78 @@ def exponent(
         level=level,
         intercept=float(intercept),
         at=at,
-        statistics=found,
-        replicates=sizes,
+        statistics=np.exp(y),
+        replicates=np.array([len(samples[n]) for n in at], dtype=np.int64),
         missing=missing,
         curvature=bend[0],
         curvature_low=bend[1],
         curvature_high=bend[2],
         moving=bend[1] > 0.0 or bend[2] < 0.0,
-        local=local,
+        local=local_slopes(at, x, y, drawn, how),
     )
 
 
-def _errors_by(frame: pd.DataFrame, value: str, by: str) -> tuple[dict[float, Floats], int]:
+def local_slopes(at: Floats, x: Floats, y: Floats, drawn: Floats, how: Resampling) -> pd.DataFrame:
+    """The table of `Exponent.local`: slopes of y, and of its resamples, between neighbours."""
+    steps = np.diff(y) / np.diff(x)
+    low, high = how.interval(np.diff(drawn, axis=1) / np.diff(x))
+    return pd.DataFrame({"from": at[:-1], "to": at[1:], "slope": steps, "low": low, "high": high})
+
+
+def error_points(
+    samples: Mapping[float, Floats], statistic: str | float, how: Resampling, value: str, by: str
+) -> Points:
+    """ln statistic at each n, plain and resampled, with the weights of `exponent`."""
+    at = np.array(list(samples))
+    sizes = np.array([len(errors) for errors in samples.values()])
+    found = np.array([_statistic(errors[None, :], statistic)[0] for errors in samples.values()])
+    if not np.all(found > 0.0):
+        where = at[np.argmin(found)]
+        raise TooLittle(
+            f"the {_said(statistic)} of {value!r} at {by} = {where:g} is 0 and has no "
+            "logarithm; choose 'rmse' or a higher quantile"
+        )
+    drawn = np.stack(
+        [
+            _statistic(errors[how.draws(x, len(errors))[0]], statistic)
+            for x, errors in samples.items()
+        ],
+        axis=1,
+    )
+    usable = np.all(drawn > 0.0, axis=1)
+    if np.mean(usable) < 0.99:
+        raise TooLittle(
+            f"the {_said(statistic)} of {value!r} is 0 in {1 - np.mean(usable):.0%} of the "
+            "resamples: too many exact zeros; choose 'rmse' or a higher quantile"
+        )
+    x, drawn = np.log(at), np.log(drawn[usable])
+    return Points(x, np.log(found), drawn, sizes / smoothed(x, np.var(drawn, axis=0) * sizes))
+
+
+def errors_by(frame: pd.DataFrame, value: str, by: str) -> tuple[dict[float, Floats], int]:
     """The errors at each value of `by`, in the order of the replicates, and how many are missing."""
+    _, groups, errors, known = errors_in(frame, value, by)
+    samples = {float(x): errors[(groups == x) & known] for x in np.unique(groups)}
+    return samples, int(np.sum(~known))
+
+
+def errors_in(frame: pd.DataFrame, value: str, by: str) -> tuple[pd.DataFrame, Floats, Floats, Any]:
+    """The rows in order, their n and errors, and which are known: two or more at each n."""
     checks.frame(frame, "frame", value, by)
     ordered = in_order(frame, by, value)
     errors = ordered[value].to_numpy(dtype=float, na_value=np.nan)
-    missing = np.isnan(errors)
+    known = ~np.isnan(errors)
     if np.any(np.isinf(errors)) or np.any(errors < 0.0):
         raise ValueError(f"frame[{value!r}] must be finite and >= 0, or NaN")
     groups = positive(ordered, by)
-    samples: dict[float, Floats] = {}
     for x in np.unique(groups):
-        samples[float(x)] = errors[(groups == x) & ~missing]
-        if len(samples[float(x)]) < 2:
+        count = np.count_nonzero((groups == x) & known)
+        if count < 2:
             raise TooLittle(
                 f"a slope needs at least 2 replicates; at {by} = {x:g} there are "
-                f"{len(samples[float(x)])} values of {value!r}"
+                f"{count} values of {value!r}"
             )
-    return samples, int(missing.sum())
+    return ordered, groups, errors, known
 
 
 def _statistic(errors: Floats, statistic: str | float) -> Floats:
@@ -195,9 +213,9 @@ def _said(statistic: str | float) -> str:
     return statistic if isinstance(statistic, str) else f"{statistic:g} quantile"
 
 
-def _smoothed(x: Floats, variance: Floats) -> Floats:
+def smoothed(x: Floats, variance: Floats) -> Floats:
     """Variances on the line that fits their logarithms, plus their mean; equal if none fits."""
-    if len(x) < 4 or not np.all(variance > 0.0):
+    if len(x) < 4 or not np.all(variance > _ROUNDING):
         return np.ones(len(x))
     line = np.exp(np.polynomial.Polynomial.fit(x, np.log(variance), 1)(x))
     return np.asarray(line + np.mean(line))

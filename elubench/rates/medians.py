@@ -25,12 +25,25 @@ class Medians:
     known: bool
 
     @classmethod
-    def of(cls, every: Counts, here: Any, x: float, step: float, how: Resampling) -> Medians:
-        """The medians of the counts `here`, at n = x."""
+    def of(
+        cls,
+        every: Counts,
+        here: Any,
+        x: float,
+        step: float,
+        how: Resampling,
+        spread: bool = True,
+    ) -> Medians:
+        """The medians of the counts `here`, at n = x.
+
+        Counts are multiples of `step`. Unless `spread`, they have been made continuous before, and
+        the step is only in the noise.
+        """
+        within = step if spread else 0.0
         own = Counts(*(column[here] for column in every))
         size = len(own.times)
         median = quantile(own.times, own.observed)
-        centre = quantile(own.times, own.observed, step=step)
+        centre = quantile(own.times, own.observed, step=within)
         if size < 2:
             return cls(own, median, np.array([median]), centre, np.array([centre]), False)
         indices, generator = how.draws(x, size)
@@ -38,10 +51,10 @@ class Medians:
         times = np.bincount((indices + rows).ravel(), minlength=how.resamples * size)
         weights = times.reshape(how.resamples, size).astype(float)
         medians = weighted_quantiles(own.times, own.observed, weights, 0.5, 0.0)
-        drawn = weighted_quantiles(own.times, own.observed, weights, 0.5, step)
+        drawn = weighted_quantiles(own.times, own.observed, weights, 0.5, within)
         drawn += step * generator.uniform(-0.5, 0.5, how.resamples)
         finite = np.isfinite(drawn)
-        known = math.isfinite(median) and median >= max(step, 1e-300) and np.mean(finite) >= 0.95
+        known = math.isfinite(median) and median >= max(within, 1e-300) and np.mean(finite) >= 0.95
         if known:
             drawn = np.where(finite, drawn, np.max(drawn[finite]))
             drawn = np.maximum(drawn, max(0.1 * step, 1e-3 * centre))

@@ -99,6 +99,10 @@ def positive(frame: pd.DataFrame, by: str) -> Floats:
 
 def least_squares(x: Floats, weight: Floats, degree: int) -> Floats:
     """The matrix L with `L @ y` the coefficients of the weighted polynomial fit, constant first."""
+    return solution(np.vander(x, degree + 1, increasing=True), weight)
+
+
+def solution(design: Floats, weight: Floats) -> Floats:
+    """The matrix L with `L @ y` the coefficients of the weighted fit of y by the columns."""
     root = np.sqrt(weight / np.max(weight))
-    powers = np.vander(x, degree + 1, increasing=True)
-    return np.asarray(np.linalg.pinv(powers * root[:, None]) * root, dtype=np.float64)
+    return np.asarray(np.linalg.pinv(design * root[:, None]) * root, dtype=np.float64)

@@ -26,6 +26,7 @@ from elubench.studies import provenance
 from elubench.studies.mle import Reference, maximum_likelihood
 from elubench.studies.plan import Group, seed_of
 from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
+from elubench.studies.shape import shape_of
 from elubench.studies.spec import Block, Contestant, Spec, as_json
 
 T = TypeVar("T")
@@ -81,13 +82,14 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
         "seed": spec.seed,
     }
 
-    def sampled() -> tuple[Sample, Sample | None, Reference | None]:
+    def sampled() -> tuple[Sample, Sample | None, Reference | None, dict[str, float]]:
         train, held = _sample(spec, block, group)
-        return train, held, maximum_likelihood(model, train) if block.mle else None
+        reference = maximum_likelihood(model, train) if block.mle else None
+        return train, held, reference, shape_of(model, train)
 
     found, failure = _tried(sampled)
     if found is not None:
-        train, held, reference = found
+        train, held, reference, shape = found
     for kind in block.starts:
         for contestant in block.contestants:
             identity = {
@@ -112,7 +114,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
                 yield {**identity, **_failed(message)}, None
                 continue
             outcome, trace = ended
-            yield {**identity, **outcome}, _thinned(trace, identity, block, model, train)
+            yield {**identity, **outcome, **shape}, _thinned(trace, identity, block, model, train)
 
 
 def _tried(work: Callable[[], T]) -> tuple[T | None, str]:

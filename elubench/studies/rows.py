@@ -27,6 +27,7 @@ IDENTITY = {
 }
 #: What it found. Errors are of the location (distance) and of the scale (sigma squared, largest
 #: difference); gaps are mean losses less that of the best single Gaussian; excesses less the MLE's.
+#: ``sample_`` columns are the shape of the training sample (:mod:`elubench.studies.shape`).
 OUTCOME = {
     "status": _text,
     "message": _text,
@@ -50,7 +51,11 @@ OUTCOME = {
     "mle_location_error": _float,
     "mle_gap": _float,
     "mle_converged": _truth,
+    "sample_kurtosis": _float,
+    "sample_gap": _float,
 }
+#: Columns that folders written by an earlier version lack: there they are empty.
+LATER = ("sample_kurtosis", "sample_gap")
 #: Wall clock. ``comparable`` where the run had the machine to itself, as far as elubench knows.
 TIME = {
     "seconds": _float,
@@ -85,3 +90,11 @@ TRACE_SCHEMA = pa.schema(
         "validation_loss": _float,
     }
 )
+
+
+def completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with empty columns for those of the schema that came later."""
+    for place, field in enumerate(schema):
+        if field.name in LATER and field.name not in table.column_names:
+            table = table.add_column(place, field, pa.nulls(len(table), field.type))
+    return table

@@ -29,6 +29,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elubench.studies.rows import completed
+
 FORMAT = 1  # of the folder and its columns
 _TEMPORARY = ".tmp-"
 _ABANDONED_SECONDS = 600.0  # the writer of an older temporary file is gone
@@ -73,7 +75,7 @@ def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[
     for key, value in labels.items():
         if found.get(f"elubench_{key}") != value:
             raise ValueError(f"is not of this study ({key} differs)")
-    plain = table.replace_schema_metadata(None)
+    plain = completed(table.replace_schema_metadata(None), schema)
     if not plain.schema.equals(schema):
         raise ValueError("has other columns than this version of elubench writes")
     return plain, found
