@@ -16,6 +16,7 @@ import pandas as pd
 from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
 from elubench.checks import Floats
 from elubench.papers.beyond_em import lemmas, population
+from elubench.papers.beyond_em.counts import theorem_1
 from elubench.runs import run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.verification.paper import Probe
@@ -165,4 +166,5 @@ PROBES = {
     "flows": Probe("EM and ELU at infinite n", flows),
     "practice": Probe("the practical procedure", practice),
     "costs": Probe("the cost of an iteration", costs),
+    "theorem_1": Probe("iterations under the conditions of Theorem 1", theorem_1),
 }
