@@ -166,6 +166,7 @@ def full_evidence():
             "profiles": probes.profiles(0),
             "landscape": probes.landscape(0, 21),
             "flows": probes.flows(0, 40),
+            "limit_law": probes.limit_law(0, (10**8,), (10**6,), (10**5,), 20, 20),
         },
     )
 

@@ -16,6 +16,8 @@ import pandas as pd
 from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
 from elubench.checks import Floats
 from elubench.papers.beyond_em import lemmas, population
+from elubench.papers.beyond_em.counts import theorem_1
+from elubench.papers.beyond_em.law_samples import limit_law
 from elubench.runs import run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.verification.paper import Probe
@@ -165,4 +167,6 @@ PROBES = {
     "flows": Probe("EM and ELU at infinite n", flows),
     "practice": Probe("the practical procedure", practice),
     "costs": Probe("the cost of an iteration", costs),
+    "limit_law": Probe("samples against the limit laws", limit_law),
+    "theorem_1": Probe("iterations under the conditions of Theorem 1", theorem_1),
 }

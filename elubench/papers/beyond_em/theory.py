@@ -23,6 +23,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from scipy.optimize import brentq
+
 from elubench import checks
 from elubench.algorithms import elu, em
 from elubench.models.base import Model
@@ -241,11 +243,45 @@ def step_size_conditions(
     beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
     start = checks.real(start, "start", above=0.0, closed="above")
     d = checks.integer(d, "d", 1)
-    alpha, _, kappa = location_scale(d)
-    if c1 is None:
-        c1 = 14.0 / 3.0 if d == 1 else (alpha + 1.0) * kappa  # at d = 1 this rounds once
-    c1 = checks.real(c1, "c1", above=0.0)
-    power = start**alpha
-    growth = eta * c1 * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
-    size = eta * c1 * (alpha + 2) * 3.0**alpha * power
+    alpha, power = location_scale(d).alpha, _smoothness(d, c1) * start ** location_scale(d).alpha
+    growth = eta * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
+    size = eta * power * (alpha + 2) * 3.0**alpha
     return StepConditions(growth, 1.0, growth >= 1.0, size, alpha + 1.0, size <= alpha + 1.0)
+
+
+def _smoothness(d: int, c1: float | None) -> float:
+    """C1 as given, or the least one near the truth."""
+    if c1 is None:
+        alpha, _, kappa = location_scale(d)
+        return 14.0 / 3.0 if d == 1 else (alpha + 1.0) * kappa  # at d = 1 this rounds once
+    return checks.real(c1, "c1", above=0.0)
+
+
+class Steps(NamedTuple):
+    """ELU's step sizes, eta / beta^t."""
+
+    eta: float
+    beta: float
+
+
+def theorem_steps(start: float, d: int, c1: float | None = None) -> Steps:
+    """The fastest steps that Theorem 1 allows: its smallest beta, with its largest eta.
+
+    The second condition bounds eta c1 start^alpha by (alpha + 1)/((alpha + 2) 3^alpha). Put into the
+    first it leaves
+
+        beta / ((alpha + 2)^2 3^alpha) + beta^(2/alpha)  >=  1
+
+    whatever eta, c1 and the start are: beta >= 0.999936 at d = 1 and >= 144/145 at d >= 2. The largest
+    eta is the same for every beta, so that no other choice has longer steps at any t.
+    """
+    start = checks.real(start, "start", above=0.0)
+    d = checks.integer(d, "d", 1)
+    alpha = location_scale(d).alpha
+    share = 1.0 / ((alpha + 2.0) ** 2 * 3.0**alpha)
+    # In gap = 1 - beta, which is far smaller than beta.
+    gap = brentq(
+        lambda x: share * (1.0 - x) + math.expm1(2.0 / alpha * math.log1p(-x)), 0.0, 0.5, xtol=1e-18
+    )
+    eta = (alpha + 1.0) / ((alpha + 2.0) * 3.0**alpha * _smoothness(d, c1) * start**alpha)
+    return Steps(eta, 1.0 - float(gap))

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from elubench.papers.beyond_em import theory
 from elubench.papers.beyond_em.figures.landscapes import landscape_figure, stability_figure
+from elubench.papers.beyond_em.figures.laws import limit_laws_figure
 from elubench.papers.beyond_em.figures.panels import paper_figure
 from elubench.papers.beyond_em.rows import (
     DIMENSIONS,
@@ -190,6 +191,16 @@ def _landscape_words(_: pd.DataFrame, __: pd.DataFrame, flows: pd.DataFrame) -> 
     )
 
 
+def _laws_words(table: pd.DataFrame) -> str:
+    counts = table.groupby(["law", "d", "n"]).size()
+    return sentence(
+        "Shares of lattice samples below a value, and the limit laws. At d = 1 half the samples "
+        "have their optimum at exactly 0. EM's time to twice the radius is divided by the count at "
+        "infinite n over its leading term, a factor that all samples of a size share",
+        f"{counts.min():,} to {counts.max():,} samples for each curve, seed {table['seed'].iloc[0]}",
+    )
+
+
 def _tables(*names: str) -> Callable[[Evidence], tuple[pd.DataFrame, ...]]:
     """Tables of the probes; an empty one for one that was not made."""
     return lambda evidence: tuple(evidence.tables.get(name, pd.DataFrame()) for name in names)
@@ -249,6 +260,16 @@ _ALL: tuple[FigureMaker, ...] = (
         _tables("stability"),
         stability_figure,
         _stability_words,
+    ),
+    FigureMaker(
+        "limit-laws",
+        "Limit laws of the optimum and of EM's time",
+        "Three panels of empirical distribution functions, a curve for each sample size, with the "
+        "limit law: location of the optimum at d = 1 with a jump of one half at 0, at d = 2, and EM's "
+        "time to the radius at d = 1.",
+        _tables("limit_law"),
+        limit_laws_figure,
+        _laws_words,
     ),
     FigureMaker(
         "breaks",

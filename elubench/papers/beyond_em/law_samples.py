@@ -1,0 +1,158 @@
+"""Lattice samples against the limit laws: what is drawn, and how far it is from the law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from scipy.stats import binomtest, kstest, kstwo
+
+from elubench import checks
+from elubench.algorithms import EM, NewtonAnderson
+from elubench.checks import Floats
+from elubench.models import Isotropic
+from elubench.papers.beyond_em import limit_laws, theory
+from elubench.papers.beyond_em.counts import em_iterations
+from elubench.runs import run_many
+from elubench.samples import LatticeSample
+
+_START = 0.8
+#: An optimum closer to 0 than this in units of the radius is 0: see `rates.zeros`.
+_ZERO = 0.1
+_FAR = 6.0  # in the same units; the law's 10^-50 quantile is lower
+_CONSTANT = 2.0  # of the radius that EM is timed to
+LOCATION, TIME = "location", "EM's time"
+
+
+def limit_law(
+    seed: int,
+    location_sizes: Sequence[int] = (10**8, 10**10, 10**12, 10**14, 10**15),
+    plane_sizes: Sequence[int] = (10**6, 10**8, 10**10),
+    time_sizes: Sequence[int] = (10**8, 10**9),
+    replicates: int = 400,
+    time_replicates: int = 150,
+) -> pd.DataFrame:
+    """One row per sample: ``law``, ``d``, ``n``, ``replicate`` and ``value``, which has the limit law.
+
+    * "location": n^(1/8) |theta| of the sample's optimum at d = 1 (exactly 0 on about half the samples),
+      n^(1/4) |theta| at d = 2;
+    * "EM's time": iterations to 2 n^(-1/8) at d = 1 in units of n^(3/4), times the limit at infinite n
+      over the count at infinite n. That takes out the factor `1 + 18 n^(-1/4) + ...` which all
+      samples of a size share and which at n = 10^8 is twice as large as the spread between samples.
+    """
+    rows: list[tuple[str, int, int, int, float]] = []
+    for n in location_sizes:
+        for k in range(replicates):
+            rows.append((LOCATION, 1, n, k, _optimum(n, _sample(n, 1, seed, k))))
+    for n in plane_sizes:
+        samples = [_sample(n, 2, seed, k) for k in range(replicates)]
+        for k, found in enumerate(run_many(samples, "isotropic", NewtonAnderson(precision=1e-8))):
+            rows.append((LOCATION, 2, n, k, n**0.25 * float(np.linalg.norm(found.params))))
+    for n in time_sizes:
+        samples = [_sample(n, 1, seed, k) for k in range(time_replicates)]
+        target = theory.radius("isotropic", n, 1, _CONSTANT)
+        usual = float(em_iterations(1, [target], _START)[0])
+        most = math.ceil(20.0 * usual)
+        ended = run_many(samples, "isotropic", EM(), [_START], max_iter=most, radius=target)
+        scale = limit_laws.em_time(0.0, _CONSTANT) / (usual - 0.5)
+        for k, found in enumerate(ended):
+            time = found.n_iter - 0.5 if found.status == "reached" else math.inf
+            rows.append((TIME, 1, n, k, scale * time))
+    return pd.DataFrame(rows, columns=["law", "d", "n", "replicate", "value"]).assign(seed=seed)
+
+
+def _sample(n: int, d: int, seed: int, replicate: int) -> LatticeSample:
+    return LatticeSample.gaussian(n, d, seed=1_000_000 * seed + replicate)
+
+
+def _optimum(n: int, sample: LatticeSample) -> float:
+    """n^(1/8) times the location of the sample's optimum at d = 1: a root of the gradient.
+
+    Where the loss is as flat as theta^8 its rounding hides the optimum; that of the gradient does not.
+    """
+    model, unit = Isotropic(), float(n) ** -0.125
+
+    def slope(u: float) -> float:
+        return float(model.gradient(sample, np.array([u * unit]))[0])
+
+    far = min(_FAR, 0.9 / unit)
+    if slope(_ZERO) >= 0.0:
+        return 0.0
+    return float(brentq(slope, _ZERO, far, xtol=1e-6))
+
+
+def distances(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """How far the samples of `limit_law` are from the laws, one row per law, d and n.
+
+    The atom of the location at d = 1 is tested by itself: ``zero`` is the share of samples at exactly 0
+    with the interval ``zero_low`` to ``zero_high``, which should contain ``zero_law``. ``distance`` is
+    Kolmogorov and Smirnov's between the other samples and the law given that it is not 0, ``allowed``
+    what it exceeds with probability 1 - level if the law holds, and ``p_value`` belongs to it. ``rms``
+    is the root mean square value, ``rms_low`` to ``rms_high`` its interval by the delta method, and
+    ``rms_law`` that of the law.
+    """
+    level = checks.real(level, "level", 0.0, 1.0)
+    rows = []
+    for (law, d, n), part in _groups(table):
+        values = part["value"].to_numpy(dtype=float)
+        atom = law == LOCATION and d == 1
+        zero = int((values == 0.0).sum()) if atom else 0
+        interval = binomtest(zero, values.size).proportion_ci(level, "wilson")
+        rest = values[values > 0.0] if atom else values
+        if rest.size < 10:
+            raise ValueError(
+                f"table must have ten values that are not 0 at n = {n}, got {rest.size}"
+            )
+        test = kstest(rest, lambda x, law=law, d=d: _conditional(x, law, d))
+        squares = values**2
+        mean, error = float(squares.mean()), float(squares.std() / math.sqrt(values.size))
+        root = math.sqrt(mean)
+        half = float(ndtri(0.5 + 0.5 * level)) * error / (2.0 * root)
+        rows.append(
+            (
+                *(law, d, n, values.size),
+                *(zero / values.size, interval.low, interval.high, 0.5 if atom else 0.0),
+                *(float(test.statistic), float(kstwo.ppf(level, rest.size)), float(test.pvalue)),
+                *(root, root - half, root + half, _rms(law, d)),
+            )
+        )
+    columns = ["law", "d", "n", "samples", "zero", "zero_low", "zero_high", "zero_law"]
+    columns += ["distance", "allowed", "p_value", "rms", "rms_low", "rms_high", "rms_law"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _groups(table: pd.DataFrame) -> list[tuple[tuple[str, int, int], pd.DataFrame]]:
+    keys = sorted(set(zip(table["law"], table["d"], table["n"], strict=True)))
+    return [
+        (
+            (law, int(d), int(n)),
+            table[(table["law"] == law) & (table["d"] == d) & (table["n"] == n)],
+        )
+        for law, d, n in keys
+    ]
+
+
+def law_cdf(x: Floats, law: str, d: int) -> Floats:
+    """The law's distribution function, for values of `limit_law`."""
+    if law == TIME:
+        return limit_laws.em_time_cdf(x, _CONSTANT)
+    return limit_laws.location_cdf(x, d)
+
+
+def _conditional(x: Floats, law: str, d: int) -> Floats:
+    """`law_cdf` given that the value is not 0."""
+    found = law_cdf(x, law, d)
+    return np.asarray(2.0 * found - 1.0) if law == LOCATION and d == 1 else found
+
+
+def _rms(law: str, d: int) -> float:
+    if law == LOCATION:
+        return limit_laws.location_rms(d)[0]
+    z = np.linspace(-6.0, 6.0, 1201)  # the pull that keeps EM away is at 6.5
+    weights = np.exp(-0.5 * z**2)
+    squares = np.array([limit_laws.em_time(limit_laws.PULL * x, _CONSTANT) ** 2 for x in z])
+    return math.sqrt(float(weights @ squares / weights.sum()))
