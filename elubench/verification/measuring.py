@@ -15,6 +15,11 @@ from elubench.verification.expectations import Expectation, at_most
 from elubench.verification.verdicts import LEVEL, Measurement
 
 INF = math.inf
+_STATISTICS = {"rmse": "root mean square", "mean": "mean", "median": "median"}
+_CONTROLS = {
+    "sample_kurtosis": "sample's excess kurtosis",
+    "sample_gap": "gap of the sample's eigenvalues",
+}
 
 
 class Measured(NamedTuple):
@@ -94,11 +99,32 @@ def exponent_of(
 ) -> Measurement:
     """The exponent of ``by`` in an error over replicates."""
     fit = rates.exponent(rows, value=value, by=by, statistic=statistic, level=LEVEL)
-    said = {"rmse": "root mean square", "mean": "mean"}
-    note = f"{said.get(str(statistic), f'{statistic} quantile')} over replicates"
+    note = f"{_STATISTICS.get(str(statistic), f'{statistic} quantile')} over replicates"
     if fit.moving:
         note += f"; the local slope still changes with {by}"
     return Measurement(expected, *fit.interval, note, where)
+
+
+def corrected_of(
+    expected: Expectation,
+    rows: pd.DataFrame,
+    value: str,
+    statistic: str | float = "rmse",
+    where: str = "",
+    **corrections: Any,
+) -> Measurement:
+    """The exponent of n with corrections to scaling, as for :func:`elubench.rates.corrected`."""
+    fit = rates.corrected(rows, value=value, statistic=statistic, level=LEVEL, **corrections)
+    by = [
+        "theory at finite n" if corrections.get("predicted") else "",
+        *(f"a term {term}" for term in fit.terms["term"]),
+        *(f"the {_CONTROLS.get(name, name)}" for name in fit.controls["control"].unique()),
+    ]
+    note = f"{_STATISTICS.get(str(statistic), f'{statistic} quantile')} over replicates, corrected by "
+    note += " and ".join(one for one in by if one)
+    if fit.moving:
+        note += "; the local slope still changes with n"
+    return Measurement(expected, *fit.interval, note, where, plain=fit.plain)
 
 
 def share_of(expected: Expectation, count: int, of: int, where: str = "") -> Measurement:

@@ -7,8 +7,8 @@ import math
 import pandas as pd
 
 from elubench import rates
-from elubench.papers.beyond_em import theory
-from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, at_smallest_d
+from elubench.papers.beyond_em import predictions, theory
+from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL
 from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import Expectation, at_least, at_most, near
@@ -17,8 +17,10 @@ from elubench.verification.measuring import (
     NoEvidence,
     censored,
     contest,
+    corrected_of,
     exponent_of,
     predicts_better,
+    rows_of,
     settings_of,
     share_of,
 )
@@ -27,46 +29,61 @@ from elubench.verification.verdicts import LEVEL, Measurement
 
 chapter = Chapter()
 
+_FEWEST = 4  # sizes of a fit
+
 _LOCATION, _SCALE = "exponent of n, location error", "exponent of n, squared scale error"
 _LOCATION_1 = near(
     _LOCATION,
     -1 / 8,
-    0.007,
+    0.006,
     {"n^(-1/12), the radius of phase 1": -1 / 12, "n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7},
 )
-_SCALE_1 = near(_SCALE, -1 / 4, 0.014, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7})
-_LOCATION_D = near(
-    _LOCATION, -1 / 4, 0.012, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}
+_SCALE_1 = near(
+    _SCALE, -1 / 4, 0.012, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}
 )
-_SCALE_D = near(_SCALE, -1 / 2, 0.024, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7})
+_LOCATION_D = near(
+    _LOCATION, -1 / 4, 0.01, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}
+)
+_SCALE_D = near(
+    _SCALE, -1 / 2, 0.02, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7}
+)
+#: What the chance of a sample is read off, at d = 1 and at d >= 2.
+_KURTOSIS, _GAP = ("sample_kurtosis",), ("sample_gap",)
 
 
-def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
-    rows = at_smallest_d(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="end")
-    dimension = int(rows["d"].iloc[0])
-    share = rates.mle_at_zero(rows)
+def _controls(d: int) -> tuple[str, ...]:
+    return _KURTOSIS if d == 1 else _GAP
+
+
+def _radii(evidence: Evidence, d: int | list[int]) -> Measured:
+    """ELU's errors at each of these d, with the sample's chance taken away."""
+    rows = rows_of(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="end")
+    location, scale = (_LOCATION_1, _SCALE_1) if d == 1 else (_LOCATION_D, _SCALE_D)
+    measurements = []
+    for dimension, part in rows.groupby("d"):
+        if part["n"].nunique() < _FEWEST:
+            continue
+        where = "" if d == 1 else f"d = {dimension}"
+        controls = _controls(int(dimension))
+        measurements += [
+            corrected_of(location, part, "location_error", where=where, controls=controls),
+            corrected_of(scale, part, "scale_error", "mean", where, controls=controls),
+        ]
+    zero = rates.mle_at_zero(rows[rows["d"] == rows["d"].min()])["share"].mean()
+    norm = float(rows["start_norm"].iloc[0])
+    conditions = theory.step_size_conditions(0.01, 0.8, norm, int(rows["d"].min()))
     remarks = [
-        f"The sample's own optimum is exactly 0 on {share['share'].mean():.0%} of the samples; "
+        f"The sample's own optimum is exactly 0 on {zero:.0%} of the samples; "
         "these samples are part of every mean."
     ]
-    norm = float(rows["start_norm"].iloc[0])
-    conditions = theory.step_size_conditions(0.01, 0.8, norm, dimension)
     if not conditions.growth_ok:
         remarks.append(
             "The theorem's first condition on eta and beta requires at least 1. It is "
             f"{conditions.growth:.3f} for the paper's own choice, eta = 0.01 and beta = 0.8, from "
             f"a start at {norm:g}: the rate holds without it."
         )
-    location, scale = (_LOCATION_1, _SCALE_1) if dimension == 1 else (_LOCATION_D, _SCALE_D)
-    return Measured(
-        (
-            exponent_of(location, rows, "location_error"),
-            exponent_of(scale, rows, "scale_error", statistic="mean"),
-        ),
-        settings_of(rows),
-        tuple(remarks),
-        ("local-slopes", "figure-1" if dimension == 1 else "figure-2"),
-    )
+    figures = ("local-slopes", "figure-1" if d == 1 else "figure-2")
+    return Measured(tuple(measurements), settings_of(rows), tuple(remarks), figures)
 
 
 @chapter.claim(
@@ -77,17 +94,28 @@ def _theorem_radii(evidence: Evidence, d: int | list[int]) -> Measured:
     "On one Gaussian at d = 1, some ELU iterate is within a multiple of n^(-1/8) of the true "
     "location, up to logarithms, and its squared scale within n^(-1/4).",
     "Exponents of n in the error of the iterate that validation selects: root mean square of the "
-    "location, mean of the squared scale.",
+    "location, mean of the squared scale. What the excess kurtosis of each sample explains is taken "
+    "away; the plain fit stands beside it.",
     [_LOCATION_1, _SCALE_1],
 )
 def _(evidence: Evidence) -> Measured:
-    return _theorem_radii(evidence, 1)
+    return _radii(evidence, 1)
 
 
 _PER_LOG = "iterations per unit of ln n"
 _PER_UNIT = 1.0 / math.log(1.0 / 0.8)
-PER_LOG_1 = near(_PER_LOG, 0.75 * _PER_UNIT, 0.34)
-PER_LOG_D = near(_PER_LOG, 0.5 * _PER_UNIT, 0.23)
+PER_LOG_1 = near(
+    _PER_LOG,
+    0.75 * _PER_UNIT,
+    0.03 * 0.75 * _PER_UNIT,
+    {"alpha = 5": 0.625 * _PER_UNIT, "alpha = 7": 0.875 * _PER_UNIT},
+)
+PER_LOG_D = near(
+    _PER_LOG,
+    0.5 * _PER_UNIT,
+    0.03 * 0.5 * _PER_UNIT,
+    {"alpha = 1.5": 0.375 * _PER_UNIT, "alpha = 3": 0.75 * _PER_UNIT},
+)
 LOGARITHMIC = predicts_better("logarithm")
 
 
@@ -112,11 +140,11 @@ def _(evidence: Evidence) -> Measured:
     "theorem",
     "At d >= 2 some ELU iterate is within a multiple of (d/n)^(1/4) of the true location, and its "
     "squared scale within (nd)^(-1/2).",
-    "As at d = 1, at the smallest d >= 2 of the study.",
+    "As at d = 1, at d = 2 and 4, where the gap of the sample's eigenvalues stands for chance.",
     [_LOCATION_D, _SCALE_D],
 )
 def _(evidence: Evidence) -> Measured:
-    return _theorem_radii(evidence, SEVERAL)
+    return _radii(evidence, SEVERAL)
 
 
 @chapter.claim(
@@ -133,42 +161,59 @@ def _(evidence: Evidence) -> Measured:
     return logarithmic(evidence, SEVERAL)
 
 
-def logarithmic(evidence: Evidence, d: int | list[int], where: str = "") -> Measured:
-    """ELU's iterations compared with a logarithm, at the smallest of these d that was run."""
-    rows = at_smallest_d(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="radius")
-    expected = PER_LOG_1 if int(rows["d"].iloc[0]) == 1 else PER_LOG_D
-    found = rates.growth(rows, level=LEVEL, holdout=2)
-    return Measured(
-        (
-            Measurement(expected, *found.slope_per_log, "upper half of the sizes"),
+def logarithmic(evidence: Evidence, d: int | list[int], label: str = "") -> Measured:
+    """ELU's iterations compared with a logarithm, at each of these d."""
+    rows = rows_of(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="radius")
+    measurements = []
+    for dimension, part in rows.groupby("d"):
+        where = label or ("" if d == 1 else f"d = {dimension}")
+        found = rates.growth(part, level=LEVEL, holdout=2)
+        expected = PER_LOG_1 if dimension == 1 else PER_LOG_D
+        measurements += [
+            Measurement(expected, *found.slope_per_log, "upper half of the sizes", where),
             contest(LOGARITHMIC, found, "logarithm", where),
-        ),
-        settings_of(rows),
-        (censored(rows),),
-        ("passes", "local-slopes"),
-    )
+        ]
+    about = settings_of(rows), (censored(rows),), ("passes", "local-slopes")
+    return Measured(tuple(measurements), *about)
 
 
 _ITERATIONS = "exponent of n in the iterations"
-_EM_1 = near(_ITERATIONS, 3 / 4, 0.075)
-_EM_D = near(_ITERATIONS, 1 / 2, 0.05)
+_EM_1 = near(
+    _ITERATIONS, 3 / 4, 0.005, {"n^(1/2)": 1 / 2, "n^(2/3)": 2 / 3, "n^(4/5)": 4 / 5, "n": 1.0}
+)
+_EM_D = near(
+    _ITERATIONS, 1 / 2, 0.01, {"n^(1/3)": 1 / 3, "n^(2/5)": 2 / 5, "n^(3/5)": 3 / 5, "n^(3/4)": 3 / 4}
+)
 _POWER = predicts_better("power")
 _REACHED = at_least("share of samples on which EM reaches the radius", 0.9)
 
 
 def _polynomial(evidence: Evidence, expected: Expectation, d: int | list[int]) -> Measured:
-    rows = at_smallest_d(evidence, algorithm="EM", **ISOTROPIC, d=d, stop="radius")
-    found = rates.growth(rows, level=LEVEL, holdout=2)
-    return Measured(
-        (
-            Measurement(expected, *found.exponent, "upper half of the sizes"),
-            contest(_POWER, found, "power"),
-            share_of(_REACHED, int(rows["reached"].sum()), len(rows)),
-        ),
-        settings_of(rows),
-        (censored(rows),),
-        ("passes", "local-slopes"),
-    )
+    """EM's iterations over those that it needs at infinite n, at each of these d."""
+    rows = rows_of(evidence, algorithm="EM", **ISOTROPIC, d=d, stop="radius")
+    measurements = []
+    for dimension, part in rows.groupby("d"):
+        where = "" if d == 1 else f"d = {dimension}"
+        start, constant = (float(part[name].iloc[0]) for name in ("start_norm", "radius_constant"))
+        predicted = predictions.em_iterations(int(dimension), constant, start)
+        fit = corrected_of(
+            expected,
+            part,
+            "iterations_to_radius",
+            "median",
+            where,
+            predicted=predicted,
+            stated=expected.stated,
+            controls=_controls(int(dimension)),
+        )
+        found = rates.growth(part, level=LEVEL, holdout=2)
+        measurements += [
+            fit,
+            contest(_POWER, found, "power", where),
+            share_of(_REACHED, int(part["reached"].sum()), len(part), where),
+        ]
+    about = settings_of(rows), (censored(rows),), ("passes", "local-slopes")
+    return Measured(tuple(measurements), *about)
 
 
 @chapter.claim(
@@ -177,7 +222,9 @@ def _polynomial(evidence: Evidence, expected: Expectation, d: int | list[int]) -
     "Section 2.2, after Theorem 1",
     "remark",
     "At d = 1 EM comes within the same radius as ELU, after O(n^(3/4)) iterations.",
-    "Iterations until twice the radius n^(-1/8), censored runs included.",
+    "Iterations until twice the radius n^(-1/8), censored runs included, over those that EM needs at "
+    "infinite n: their exponent differs from 3/4 by 0.04 at n = 10^8. What the excess kurtosis of each "
+    "sample explains is taken away; the plain fit stands beside it.",
     [_EM_1, _POWER, _REACHED],
 )
 def _(evidence: Evidence) -> Measured:
@@ -190,7 +237,8 @@ def _(evidence: Evidence) -> Measured:
     "Section 2.2, after Theorem 1",
     "remark",
     "At d >= 2 EM comes within the same radius as ELU, after O((n/d)^(1/2)) iterations.",
-    "Iterations until twice the radius (d/n)^(1/4), censored runs included.",
+    "As at d = 1, until twice the radius (d/n)^(1/4), at d = 2 and 4, where the gap of the sample's "
+    "eigenvalues stands for chance.",
     [_EM_D, _POWER, _REACHED],
 )
 def _(evidence: Evidence) -> Measured:
