@@ -26,7 +26,7 @@ from elubench.studies import provenance
 from elubench.studies.mle import Reference, maximum_likelihood
 from elubench.studies.plan import Group, seed_of
 from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
-from elubench.studies.shape import shape_of
+from elubench.studies.shape import shapes_of
 from elubench.studies.spec import Block, Contestant, Spec, as_json
 
 T = TypeVar("T")
@@ -85,11 +85,11 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
     def sampled() -> tuple[Sample, Sample | None, Reference | None, dict[str, float]]:
         train, held = _sample(spec, block, group)
         reference = maximum_likelihood(model, train) if block.mle else None
-        return train, held, reference, shape_of(model, train)
+        return train, held, reference, shapes_of(model, train, held)
 
     found, failure = _tried(sampled)
     if found is not None:
-        train, held, reference, shape = found
+        train, held, reference, shapes = found
     for kind in block.starts:
         for contestant in block.contestants:
             identity = {
@@ -114,7 +114,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
                 yield {**identity, **_failed(message)}, None
                 continue
             outcome, trace = ended
-            yield {**identity, **outcome, **shape}, _thinned(trace, identity, block, model, train)
+            yield {**identity, **outcome, **shapes}, _thinned(trace, identity, block, model, train)
 
 
 def _tried(work: Callable[[], T]) -> tuple[T | None, str]:

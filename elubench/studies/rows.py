@@ -27,7 +27,8 @@ IDENTITY = {
 }
 #: What it found. Errors are of the location (distance) and of the scale (sigma squared, largest
 #: difference); gaps are mean losses less that of the best single Gaussian; excesses less the MLE's.
-#: ``sample_`` columns are the shape of the training sample (:mod:`elubench.studies.shape`).
+#: ``sample_`` and ``held_`` columns are the shapes of the training and of the validation sample
+#: (:mod:`elubench.studies.shape`).
 OUTCOME = {
     "status": _text,
     "message": _text,
@@ -53,9 +54,11 @@ OUTCOME = {
     "mle_converged": _truth,
     "sample_kurtosis": _float,
     "sample_gap": _float,
+    "held_kurtosis": _float,
+    "held_gap": _float,
 }
 #: Columns that folders written by an earlier version lack: there they are empty.
-LATER = ("sample_kurtosis", "sample_gap")
+LATER = ("sample_kurtosis", "sample_gap", "held_kurtosis", "held_gap")
 #: Wall clock. ``comparable`` where the run had the machine to itself, as far as elubench knows.
 TIME = {
     "seconds": _float,

@@ -17,8 +17,16 @@ from elubench.samples.base import PackedSample
 _CHUNK_NUMBERS = 1 << 21  # read at a time
 
 
+def shapes_of(model: Model, train: Sample, held: Sample | None) -> dict[str, float]:
+    """The columns of a study's rows about its training sample and, if there is one, the held-out one."""
+    found = {f"sample_{name}": value for name, value in shape_of(model, train).items()}
+    if held is not None:
+        found |= {f"held_{name}": value for name, value in shape_of(model, held).items()}
+    return found
+
+
 def shape_of(model: Model, sample: Sample) -> dict[str, float]:
-    """The column `sample_kurtosis` (d = 1) or `sample_gap` (d >= 2) of a study's rows.
+    """The `kurtosis` (d = 1) or the `gap` (d >= 2) of a sample.
 
     With moments about the model's centre: `m4 / m2^2 - 3`, and the largest eigenvalue of the second
     moments less the mean of the others. Neither for a sample that is not in memory.
@@ -28,9 +36,9 @@ def shape_of(model: Model, sample: Sample) -> dict[str, float]:
     centre = model.centre(sample.moments())
     if sample.d == 1:
         m2, m4 = _products(sample, centre, (1, 2))[:, 0, 0] / sample.total
-        return {"sample_kurtosis": float(m4 / m2**2 - 3.0)}
+        return {"kurtosis": float(m4 / m2**2 - 3.0)}
     values = np.linalg.eigvalsh(_products(sample, centre, (1,))[0] / sample.total)
-    return {"sample_gap": float(values[-1] - np.mean(values[:-1]))}
+    return {"gap": float(values[-1] - np.mean(values[:-1]))}
 
 
 def _products(sample: PackedSample, centre: Floats, powers: tuple[int, ...]) -> Floats:
