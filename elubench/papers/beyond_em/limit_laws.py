@@ -90,7 +90,7 @@ def location_rms(d: int, draws: int = 100_000, seed: int = 0) -> tuple[float, fl
 def location_risk(h: float) -> float:
     """E(n^(1/8) |theta| - h)^2 in the limit at d = 1, the truth at +-h n^(-1/8)."""
     h = checks.real(h, "h", above=0.0, closed="above")
-    nodes, weights = np.polynomial.legendre.leggauss(400)
+    nodes, weights = np.polynomial.legendre.leggauss(100)
     # over u = (h^4 + sqrt(6) Z)^(1/4), whose density is 4 u^3/sqrt(6) phi((u^4 - h^4)/sqrt(6))
     top = (h**4 + 9.0 * FOURTH_POWER) ** 0.25
     low = max(0.0, h**4 - 9.0 * FOURTH_POWER) ** 0.25

@@ -18,6 +18,8 @@ from elubench.checks import Floats
 from elubench.papers.beyond_em import lemmas, population
 from elubench.papers.beyond_em.counts import theorem_1
 from elubench.papers.beyond_em.law_samples import limit_law
+from elubench.papers.beyond_em.lower_bound import lower_bound
+from elubench.papers.beyond_em.separation import crossover, separated
 from elubench.runs import run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.verification.paper import Probe
@@ -168,5 +170,8 @@ PROBES = {
     "practice": Probe("the practical procedure", practice),
     "costs": Probe("the cost of an iteration", costs),
     "limit_law": Probe("samples against the limit laws", limit_law),
+    "lower_bound": Probe("Le Cam's bound", lower_bound),
+    "crossover": Probe("the practical procedure between the regimes", crossover),
+    "separated": Probe("EM where the Gaussians are well apart", separated),
     "theorem_1": Probe("iterations under the conditions of Theorem 1", theorem_1),
 }
