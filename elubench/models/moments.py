@@ -31,7 +31,7 @@ MOST = 1.0 - 2.0**-30
 _FACTORINGS = 12
 _SWEEPS = 40  # of least squares, which go to the end
 _SMALL = 1e-12
-_KEPT_AXES = 3  # candidates along an axis that are worth comparing
+_KEPT_AXES = 2  # candidates along an axis that are worth comparing
 
 
 def along_one(variance: float, fourth: float) -> float:

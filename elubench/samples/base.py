@@ -95,6 +95,10 @@ class Sample(ABC):
         """The sample of the rows minus ``origin`` (d,), which needs memory of its own."""
         raise TypeError(f"{type(self).__name__} cannot be moved")
 
+    def thinned(self, rows: int) -> Sample:
+        """A sample of about this many of the rows, for a first look; by default all of them."""
+        return self
+
     @abstractmethod
     def moments(self) -> RawMoments:
         """Total weight and moments of the coordinates, computed once."""
