@@ -27,6 +27,7 @@ ALGORITHMS = [
     eb.LBFGS(),
     eb.Newton(),
     eb.NewtonAnderson(),
+    eb.Moments(),
 ]
 
 
@@ -50,7 +51,7 @@ def draw(table: pd.DataFrame, path: str) -> None:
     colours = dict(zip(median.index, sns.color_palette("colorblind"), strict=False))
     colours["NewtonAnderson"] = "black"
     aside = {"ELU": 5, "LBFGS": 4, "Newton": -5}  # so that no label covers another
-    for (name, line), marker in zip(median.iterrows(), "osv^DP", strict=True):
+    for (name, line), marker in zip(median.iterrows(), "osv^DPd", strict=True):
         axes.loglog(line.index, line, marker=marker, color=colours[name], ms=5)
         last = line.last_valid_index()
         axes.annotate(

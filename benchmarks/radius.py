@@ -38,6 +38,7 @@ ALGORITHMS = grid(
     "LBFGS",
     "Newton",
     "NewtonAnderson",
+    "Moments",
 )
 OPTIONS = {"GradientDescent": {"eta": 0.5}}
 

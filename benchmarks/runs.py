@@ -23,6 +23,9 @@ class Elsewhere(Sample):
     def sums(self, u, b, want, even=False):
         return self.inner.sums(u, b, want, even=even)
 
+    def shape_about(self, centre, units, even=False):
+        return self.inner.shape_about(centre, units, even=even)
+
 
 def iterate(sample, model, algorithm, iterations):
     """A run of that many iterations and nothing else; its seconds are the iterations alone."""

@@ -76,11 +76,11 @@ class TestLock:
 #: The contract with users; more may be offered.
 NAMES = {
     "Algorithm", "Anderson", "ArraySample", "CentredELU", "Diagonal", "ELU", "EM", "Fit", "General",
-    "GradientDescent", "Isotropic", "LBFGS", "LatticeSample", "Model", "Newton", "NewtonAnderson",
-    "NormalizedGD", "Polyak", "Run", "SQUAREM", "Sample", "Simultaneous", "StationaryStartWarning",
-    "Verification", "asv_results", "fit", "fit_rates", "gaussian", "kernel", "lemmas", "load_results",
-    "load_traces", "population", "radius", "run", "run_many", "run_study", "step_size_conditions",
-    "theory", "verify", "warmup",
+    "GradientDescent", "Isotropic", "LBFGS", "LatticeSample", "Model", "Moments", "Newton",
+    "NewtonAnderson", "NormalizedGD", "Polyak", "Run", "SQUAREM", "Sample", "Simultaneous",
+    "StationaryStartWarning", "Verification", "asv_results", "fit", "fit_rates", "gaussian", "kernel",
+    "lemmas", "load_results", "load_traces", "population", "radius", "run", "run_many", "run_study",
+    "step_size_conditions", "theory", "verify", "warmup",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from elubench.algorithms.elu import CentredELU as CentredELU
 from elubench.algorithms.em import EM as EM
 from elubench.algorithms.gradient_descent import GradientDescent as GradientDescent
 from elubench.algorithms.lbfgs import LBFGS as LBFGS
+from elubench.algorithms.moments import Moments as Moments
 from elubench.algorithms.newton import Newton as Newton
 from elubench.algorithms.newton_anderson import NewtonAnderson as NewtonAnderson
 from elubench.algorithms.normalized_gd import NormalizedGD as NormalizedGD

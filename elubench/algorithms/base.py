@@ -25,7 +25,7 @@ proposals unseen (EM, ELU) writes them to both ``points`` and ``iterate``; one t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,6 +34,7 @@ import numpy as np
 from elubench.checks import Floats
 from elubench.models.base import Model
 from elubench.models.flatness import Flatness
+from elubench.samples.base import Sample
 
 
 class Look(NamedTuple):
@@ -154,4 +155,16 @@ class ForeignAlgorithm(Algorithm):
         ``evaluate`` makes one pass; ``accept`` takes every accepted iterate and returns False when the
         run is over.
         """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DirectAlgorithm(Algorithm):
+    """An algorithm that reads its iterates off the data instead of moving from a start."""
+
+    def options(self, weight: float = 1.0) -> Floats:
+        return np.empty(0)  # there is no compiled update to read them
+
+    def iterates(self, model: Model, sample: Sample) -> Iterator[tuple[Floats, int]]:
+        """The iterates (p,) in order, each with the reads of the data that it took."""
         raise NotImplementedError

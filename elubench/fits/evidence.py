@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elubench.algorithms import NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits.regimes import (
     ABOUT_THE_MEAN,
@@ -18,7 +19,7 @@ from elubench.fits.regimes import (
     Signs,
     null_quantile,
 )
-from elubench.kernels import layout, ready
+from elubench.kernels import layout, ready, reduction
 from elubench.models import Model
 from elubench.models.directions import BLOCK, REFINEMENTS
 from elubench.samples import Sample
@@ -81,40 +82,88 @@ def _about_the_mean(variance: Floats, scales: int) -> float:
 def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, float, int]:
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
-    The factor is the largest eigenvalue of the derivative of EM's step, by differences. A step gains
-    half the slope times its length, and the steps after it form a geometric series. Rows count once
-    each for this, whatever their weights, as they do for the tolerance of a run.
-
-    One read serves a whole block of directions. If the block does not span all parameters, it is
-    refined by subspace iteration.
+    The factor is the largest eigenvalue of the derivative of EM's step. A step gains half the slope
+    times its length, and the steps after it form a geometric series. Rows count once each for this,
+    whatever their weights, as they do for the tolerance of a run.
     """
     p, d = len(params), sample.d
     units = np.resize(np.sqrt(np.broadcast_to(model.scale(sample, params), d)), p)
     apart = 0.5 * (params - model.swapped(params))
     # on the curve the scale falls as components move apart: stay well within one scale
     h = 1e-4 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
-    block = min(p, BLOCK)
-    basis = np.eye(p)
-    if block < p:
-        wanted = np.random.default_rng(0).standard_normal((p, block))
-        wanted[:, 0] = apart / units
-        basis, _ = np.linalg.qr(wanted)
-    passes = 1 if block == p else REFINEMENTS
+    by = _by_curvature if d <= NewtonAnderson.up_to else _by_subspace
+    with np.errstate(all="ignore"):  # NaN where the gradient overflows
+        factor, step, passes = by(model, sample, params, units, h)
+    if math.isnan(factor):
+        return math.nan, math.nan, passes
+    factor = min(factor, 1.0)
+    left = sample.n_weighted * step / max(1.0 - factor, np.finfo(float).eps)
+    return factor, left, passes
+
+
+def _by_curvature(
+    model: Model, sample: Sample, params: Floats, units: Floats, h: float
+) -> tuple[float, float, int]:
+    """The spectral radius and what a step gains, from one pass with curvature.
+
+    The data enter EM's step through T0 and T1, and these through b and u, with the derivatives C0, C1
+    and C2; the rest is algebra, and differences of it cost nothing.
+    """
+    (_, m1, m2), d = sample.moments(), sample.d
+    direction, respond = ready(model.algebra.direction), ready(model.algebra.respond)
+
+    def argument(point: Floats) -> Floats:
+        u = np.empty(d)
+        return np.array([direction(point, m1, m2, u), *u])
+
+    def answer(row: Floats) -> tuple[Floats, Floats]:
+        em, gradient = np.empty(len(params)), np.empty(len(params))
+        respond(params, m1, m2, row, em, gradient)
+        return em, gradient
+
+    at = argument(params)
+    row = sample.sums(at[None, 1:], at[:1], layout.LOG_COSH | layout.CURVATURE, even=model.even)[0]
+    curved = np.empty((d + 1, d + 1))
+    curved[0, 0] = row[layout.c0_at(d)]
+    curved[0, 1:] = curved[1:, 0] = row[layout.c1_at(d) : layout.c2_at(d)]
+    curved[1:, 1:] = reduction.unpack_symmetric(row[layout.c2_at(d) :], d)
+    moves = h * np.diag(units)
+    inner = np.stack([argument(params + move) - argument(params - move) for move in moves], axis=1)
+    places = [layout.T0, *range(layout.T1, layout.T1 + d)]
+    sizes = 1e-4 * np.array([1.0, *units[:d]])
+    outer = np.empty((len(params), d + 1))
+    for k, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        ahead, behind = row.copy(), row.copy()
+        ahead[place] += size
+        behind[place] -= size
+        outer[:, k] = (answer(ahead)[0] - answer(behind)[0]) / (2.0 * size)
+    derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
+    em, gradient = answer(row)
+    step = 0.5 * float(gradient @ (params - em))
+    if not np.isfinite(derivative).all():
+        return math.nan, step, 1
+    return float(np.max(np.abs(np.linalg.eigvals(derivative)))), step, 1
+
+
+def _by_subspace(
+    model: Model, sample: Sample, params: Floats, units: Floats, h: float
+) -> tuple[float, float, int]:
+    """The same by differences of EM's step along a block of directions, refined; for many parameters."""
+    wanted = np.random.default_rng(0).standard_normal((len(params), BLOCK))
+    wanted[:, 0] = 0.5 * (params - model.swapped(params)) / units
+    basis, _ = np.linalg.qr(wanted)
     values, step = np.ones(1), 0.0
-    for _ in range(passes):
+    for _ in range(REFINEMENTS):
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
         answers = model.evaluate(sample, points)
         em = answers.em
-        with np.errstate(all="ignore"):  # NaN where the gradient overflows
-            step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
+        step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
-            return math.nan, math.nan, passes
+            return math.nan, step, REFINEMENTS
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
-    factor = float(min(np.max(np.abs(values)), 1.0))
-    left = sample.n_weighted * step / max(1.0 - factor, np.finfo(float).eps)
-    return factor, left, passes
+    return float(np.max(np.abs(values))), step, REFINEMENTS
 
 
 def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:

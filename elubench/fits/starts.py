@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elubench.algorithms import Moments
 from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.models import Model
@@ -12,37 +13,56 @@ from elubench.samples import Sample
 # candidates that are compared again after a step of EM, and after another; small samples have more
 # maxima, and cost nothing
 _KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
+_THIN = 1 << 15  # rows among which candidates are looked for
+_ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
+_TAKEN = 2  # candidates from there that all rows are asked about
+_RIVAL = 0.5  # share of the best gain over one Gaussian that is worth a run of its own
 _APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
+_CLOSE = 0.5  # of the radius n^(-1/8): components that data from one Gaussian cannot tell apart
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
-def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
+def starts(model: Model, sample: Sample) -> tuple[list[Floats], float]:
     """The best start, a second one if it belongs to another maximum, and the number of passes made.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
     apart it goes almost all the way.
+
+    Of many rows a part is enough for that: a maximum that a few thousand rows do not show is one where
+    components hardly differ, and there the moments of all rows are as good a start.
     """
-    points, passes = model.candidates(sample)
-    single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
-    kept = _KEPT_OF_FEW_ROWS if sample.n <= _FEW_ROWS else _KEPT
-    for count in (*kept, len(points)):
-        answers = model.evaluate(sample, points, layout.LOG_COSH)
-        passes += 1
-        usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
-        if not usable.any():
+    part = _part(sample)
+    share = part.n / sample.n
+    points, reads = model.candidates(part)
+    passes = reads * share
+    estimates = np.empty((0, points.shape[1]))
+    if Moments.needs <= model.features:
+        found, reads = model.moment_estimates(sample)
+        estimates, passes = np.stack([_apart(model, sample, one) for one in found]), passes + reads
+    kept = _KEPT_OF_FEW_ROWS if part.n <= _FEW_ROWS else _KEPT
+    rounds = [(part, count) for count in (*kept, _TAKEN)]
+    if part is sample:
+        points, rounds[-1] = np.vstack([points, estimates]), (sample, kept[-1])
+    for data, count in rounds:
+        ranked = _ranked(model, data, points, count)
+        passes += data.n / sample.n
+        if ranked is None:
             return [points[0]], passes
-        order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
-        order = order[: min(count, np.count_nonzero(usable))]
-        before, gaps, points = points[order], answers.gap[order], answers.em[order]
-        scales = np.stack([model.scale(sample, point) for point in points])
-        if not (scales > _POINTS * single).all():
-            raise ValueError(
-                "X must have more than two points, got two points, to which both components shrink: "
-                "the likelihood is unbounded"
-            )
-    apart = _APART * float(np.sqrt(np.min(scales[0])))
-    others = [k for k in range(1, len(points)) if model.location_error(*points[[0, k]]) > apart]
+        before, gaps, points = ranked
+    if part is not sample:
+        ranked = _ranked(model, sample, np.vstack([estimates, points]), len(estimates) + _TAKEN)
+        passes += 1
+        if ranked is None:
+            return [points[0]], passes
+        before, gaps, points = ranked
+    apart = _APART * float(np.sqrt(np.min(model.scale(sample, points[0]))))
+    enough = np.inf if part is sample else min(_RIVAL * gaps[0], 0.0)
+    others = [
+        k
+        for k in range(1, len(points))
+        if gaps[k] <= enough and model.location_error(*points[[0, k]]) > apart
+    ]
     if not others:
         return [points[0]], passes
     # another maximum has a higher loss on the way to it
@@ -50,6 +70,46 @@ def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
     middles = model.gaps(sample, 0.5 * (before[0] + np.stack(labels)))
     beyond = [points[k] for k, gap in zip(others, middles, strict=True) if gap > gaps[k]]
     return [points[0], *beyond[:1]], passes + 1
+
+
+def _apart(model: Model, sample: Sample, params: Floats) -> Floats:
+    """The same, or components close together if they coincide: a run could not leave that point."""
+    if not model.is_stationary_start(params):
+        return params
+    moments, d = sample.moments(), sample.d
+    close = float(sample.n_weighted) ** -0.125 / np.sqrt(d)
+    return model.placed(moments, _CLOSE * close * model.spread(moments))
+
+
+def _part(sample: Sample) -> Sample:
+    """Enough of the rows to find maxima in, unless a few of the others make up much of the spread."""
+    part = sample.thinned(_THIN)
+    some, all_ = part.moments(), sample.moments()
+    variance = np.maximum(all_.m2 - all_.m1**2, 0.0)
+    off = np.abs(some.m1 - all_.m1) > _ALIKE * np.sqrt(variance)
+    off |= np.abs(some.m2 - some.m1**2 - variance) > _ALIKE * variance
+    return sample if off.any() else part
+
+
+def _ranked(
+    model: Model, sample: Sample, points: Floats, count: int
+) -> tuple[Floats, Floats, Floats] | None:
+    """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
+    single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
+    answers = model.evaluate(sample, points, layout.LOG_COSH)
+    usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
+    if not usable.any():
+        return None
+    order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
+    order = order[: min(count, np.count_nonzero(usable))]
+    after = answers.em[order]
+    scales = np.stack([model.scale(sample, point) for point in after])
+    if not (scales > _POINTS * single).all():
+        raise ValueError(
+            "X must have more than two points, got two points, to which both components shrink: "
+            "the likelihood is unbounded"
+        )
+    return points[order], answers.gap[order], after
 
 
 def _nearer(model: Model, one: Floats, other: Floats) -> Floats:

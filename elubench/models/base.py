@@ -31,8 +31,10 @@ from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels._jit import ready
 from elubench.kernels.signatures import Answers
+from elubench.models import directions
+from elubench.models import moments as closed_forms
 from elubench.models.flatness import Flatness, location_scale
-from elubench.samples.base import Moments, Sample
+from elubench.samples.base import RawMoments, Sample
 
 
 class Algebra(NamedTuple):
@@ -70,7 +72,7 @@ class Model(ABC):
     #: True where moving all rows moves the locations along and changes nothing else. Data far from 0
     #: are then fitted about a point close to them, where no digits are lost.
     translates: ClassVar[bool] = False
-    #: What an algorithm may need of a model beyond the basics, such as "half sum".
+    #: What an algorithm may need of a model beyond the basics, such as "half sum" or "moment estimate".
     features: ClassVar[frozenset[str]] = frozenset()
     #: Step size and growth that the paper uses for this model.
     elu_defaults: ClassVar[tuple[float, float]] = (1.0, 0.9)
@@ -87,7 +89,7 @@ class Model(ABC):
         """A start well away from the one-Gaussian fit, inside the region of positive scale."""
 
     @abstractmethod
-    def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
+    def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         """Loss of the one Gaussian with the moments ``fitted``, on a sample with ``evaluated``."""
 
     def n_params(self, d: int) -> int:
@@ -108,7 +110,7 @@ class Model(ABC):
         one = checks.coordinates(location, "location", d)
         return np.concatenate([one, one])
 
-    def placed(self, moments: Moments, step: Floats, aside: Floats | None = None) -> Floats:
+    def placed(self, moments: RawMoments, step: Floats, aside: Floats | None = None) -> Floats:
         """Parameters with the half difference ``step`` (d,) about the centre.
 
         ``aside`` (d,) moves the half sum off the centre, where the model has a half sum.
@@ -135,18 +137,36 @@ class Model(ABC):
 
     # The one-Gaussian fit.
 
-    def centre(self, moments: Moments) -> Floats:
+    def centre(self, moments: RawMoments) -> Floats:
         """Location (d,) of the one Gaussian: the middle of the starts."""
         return moments.m1
 
-    def variance(self, moments: Moments) -> Floats:
+    def variance(self, moments: RawMoments) -> Floats:
         """Variance (d,) of each coordinate under the one Gaussian."""
         return np.full(moments.m1.size, np.mean(moments.m2 - self.centre(moments) ** 2))
 
-    def spread(self, moments: Moments) -> Floats:
+    def spread(self, moments: RawMoments) -> Floats:
         """Standard deviation (d,) of each coordinate under the one Gaussian: the unit of starts."""
         spread: Floats = np.sqrt(self.variance(moments))
         return spread
+
+    # From moments alone.
+
+    def moment_estimates(self, sample: Sample) -> tuple[list[Floats], int]:
+        """Parameters from moments of second and fourth order, usual first, and the reads made.
+
+        For a model with one free scale; one without says so by not having the feature "moment
+        estimate". Where there are several, the likelihood decides.
+        """
+        m = sample.moments()
+        centre, units = self.centre(m), self.spread(m)
+        if sample.d <= directions.PAIRS_UP_TO:
+            shape = sample.shape_about(centre, units, even=self.even)
+            return [self.placed(m, units * closed_forms.one_scale(shape))], 1
+        lengths, vectors, reads = directions.leading(sample, centre, units, 1)
+        total = float(np.sum((m.m2 - centre**2) / units**2))
+        step = closed_forms.along_leading(float(lengths[0]), vectors[0], total)
+        return [self.placed(m, units * step)], reads
 
     # Starts.
 
@@ -202,7 +222,7 @@ class Model(ABC):
         points: Floats,
         want: int = 0,
         *,
-        fitted: Moments | None = None,
+        fitted: RawMoments | None = None,
         natural: bool = False,
     ) -> Answers:
         """Evaluate the model at points (k, p) in one read of the data.
@@ -245,7 +265,7 @@ class Model(ABC):
         """The gradient (p,) of the restricted loss f."""
         return self._at(sample, params).gradient[0]
 
-    def gap(self, sample: Sample, params: ArrayLike, fitted: Moments | None = None) -> float:
+    def gap(self, sample: Sample, params: ArrayLike, fitted: RawMoments | None = None) -> float:
         """Loss minus that of the best single Gaussian, without cancellation.
 
         With ``fitted`` (moments of a training sample) the scale is taken from there and the loss is
@@ -253,7 +273,7 @@ class Model(ABC):
         """
         return float(self.gaps(sample, np.asarray(params, dtype=np.float64)[None, :], fitted)[0])
 
-    def gaps(self, sample: Sample, points: ArrayLike, fitted: Moments | None = None) -> Floats:
+    def gaps(self, sample: Sample, points: ArrayLike, fitted: RawMoments | None = None) -> Floats:
         """:meth:`gap` for points (k, p), in one read of the data."""
         given = np.array(points, dtype=np.float64, order="C")
         return self.evaluate(sample, given, layout.LOG_COSH, fitted=fitted).gap
@@ -301,7 +321,7 @@ class Model(ABC):
         """Columns on which the likelihood is unbounded, and the passes made; by default none."""
         return [], 0
 
-    def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, Moments]:
+    def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, RawMoments]:
         return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()
 
     def _at(self, sample: Sample, params: ArrayLike, want: int = 0) -> Answers:

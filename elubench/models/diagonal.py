@@ -14,10 +14,11 @@ import numpy as np
 from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
 from elubench.models import directions
+from elubench.models import moments as closed_forms
 from elubench.models.base import Algebra, Natural
 from elubench.models.flatness import Flatness, location_scale
 from elubench.models.symmetric import SymmetricModel, symmetric_error
-from elubench.samples.base import Moments, Sample
+from elubench.samples.base import RawMoments, Sample
 
 _ALONG = (0.45, 0.7)  # half distances along an axis, in units of its spread
 _TRIED_AXES = 32  # coordinates up to which a fit tries every axis as a start
@@ -170,6 +171,7 @@ class Diagonal(SymmetricModel):
 
     name = "diagonal"
     formula = "(1/2) N(-theta, diag(s)) + (1/2) N(theta, diag(s))"
+    features = frozenset({"moment estimate"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
         Algebra(
@@ -191,7 +193,7 @@ class Diagonal(SymmetricModel):
         """A generic start leads along an axis, where the loss is as flat as at d = 1."""
         return location_scale(1 if generic else d)
 
-    def variance(self, moments: Moments) -> Floats:
+    def variance(self, moments: RawMoments) -> Floats:
         return moments.m2
 
     def default_start(self, sample: Sample) -> Floats:
@@ -206,6 +208,21 @@ class Diagonal(SymmetricModel):
         if 1 < sample.d <= _TRIED_AXES:
             steps += [each for share in _ALONG for each in np.diag(share * spread)]
         return steps, passes
+
+    def moment_estimates(self, sample: Sample) -> tuple[list[Floats], int]:
+        """From the correlations; rivals up to 32 coordinates: their best fit, and along the axes."""
+        moments = sample.moments()
+        spread = self.spread(moments)
+        if not 1 < sample.d <= directions.PAIRS_UP_TO:
+            found, reads = super().moment_estimates(sample)
+            limit = math.sqrt(closed_forms.MOST) * spread  # a coordinate has no more than its own
+            return [np.clip(point, -limit, limit) for point in found], reads
+        shape = sample.shape_about(self.centre(moments), spread, even=True)
+        steps = [closed_forms.one_factor(shape.second)]
+        if sample.d <= _TRIED_AXES:
+            steps.append(closed_forms.least_squares(shape.second, steps[0]))
+            steps += closed_forms.along_axes(shape)
+        return [spread * step for step in steps], 1
 
     def collapsing(self, sample: Sample) -> tuple[list[int], int]:
         """Columns of one absolute value: both components can shrink to it, whatever the others do.
@@ -230,6 +247,6 @@ class Diagonal(SymmetricModel):
     def n_mle_starts(self, d: int) -> int:
         return 1 + min(d, _MLE_AXES) if d > 1 else 1
 
-    def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
+    def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         terms = np.log(2.0 * math.pi * fitted.m2) + evaluated.m2 / fitted.m2
         return 0.5 * float(np.sum(terms))

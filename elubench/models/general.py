@@ -18,7 +18,7 @@ from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
 from elubench.models import directions
 from elubench.models.base import Algebra, Model, Natural
-from elubench.samples.base import Moments, Sample
+from elubench.samples.base import RawMoments, Sample
 
 
 @kernel("exact")
@@ -340,7 +340,7 @@ class General(Model):
     formula = "(1/2) N(theta_1, s I) + (1/2) N(theta_2, s I)"
     even = False
     translates = True
-    features = frozenset({"half sum"})
+    features = frozenset({"half sum", "moment estimate"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, _error)
     natural = Natural(
         Algebra(
@@ -372,7 +372,7 @@ class General(Model):
         points = [self.placed(moments, step, aside) for step, aside in found if step.any()]
         return np.stack(points or [self.default_start(sample)]), passes
 
-    def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
+    def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         d = fitted.m1.size
         v0 = float(np.mean(fitted.m2 - fitted.m1**2))
         ve = float(np.mean(evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2))

@@ -18,7 +18,7 @@ from elubench.kernels import kernel, layout, signatures
 from elubench.models import directions
 from elubench.models.base import Algebra, Natural
 from elubench.models.symmetric import SymmetricModel, symmetric_error
-from elubench.samples.base import Moments, Sample
+from elubench.samples.base import RawMoments, Sample
 
 
 @kernel("exact")
@@ -219,6 +219,7 @@ class Isotropic(SymmetricModel):
 
     name = "isotropic"
     formula = "(1/2) N(-theta, s I) + (1/2) N(theta, s I)"
+    features = frozenset({"moment estimate"})
     elu_defaults = (0.01, 0.8)
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
@@ -245,6 +246,6 @@ class Isotropic(SymmetricModel):
     def steps(self, sample: Sample) -> tuple[list[Floats], int]:
         return directions.steps(sample, self.centre(sample.moments()))
 
-    def one_gaussian_loss(self, fitted: Moments, evaluated: Moments) -> float:
+    def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         a, d = float(np.mean(fitted.m2)), fitted.m2.size
         return 0.5 * d * (math.log(2.0 * math.pi * a) + float(np.mean(evaluated.m2)) / a)

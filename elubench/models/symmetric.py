@@ -12,7 +12,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.models.base import Model
-from elubench.samples.base import Moments
+from elubench.samples.base import RawMoments
 
 
 @kernel("exact", signatures.ERROR)
@@ -36,7 +36,7 @@ class SymmetricModel(Model):
     def truth(self, location: ArrayLike, d: int) -> Floats:
         return checks.coordinates(location, "location", d)
 
-    def placed(self, moments: Moments, step: Floats, aside: Floats | None = None) -> Floats:
+    def placed(self, moments: RawMoments, step: Floats, aside: Floats | None = None) -> Floats:
         return step.copy()
 
     def swapped(self, params: Floats) -> Floats:
@@ -47,5 +47,5 @@ class SymmetricModel(Model):
         largest = params[np.argmax(np.abs(params))]
         return (self.swapped(params) if largest < 0.0 else params) + 0.0
 
-    def centre(self, moments: Moments) -> Floats:
+    def centre(self, moments: RawMoments) -> Floats:
         return np.zeros(moments.m1.size)

@@ -20,14 +20,16 @@ import numba
 import numpy as np
 import pandas as pd
 
-from elubench.algorithms import ELU, EM, LBFGS, SQUAREM, Algorithm, NewtonAnderson
+from elubench.algorithms import ELU, EM, LBFGS, SQUAREM, Algorithm, Moments, NewtonAnderson
 from elubench.kernels import hardware
 from elubench.models import radius
 from elubench.peers.asv import asv_results
 from elubench.runs import run
 from elubench.samples import ArraySample, gaussian
 
-CONTESTANTS: tuple[Algorithm, ...] = (EM(), ELU(), SQUAREM(), LBFGS(), NewtonAnderson())
+CONTESTANTS: tuple[Algorithm, ...] = (
+    EM(), ELU(), SQUAREM(), LBFGS(), NewtonAnderson(), Moments()
+)  # fmt: skip
 START, CONSTANT = 0.8, 2.0
 #: n and d of runs and of passes; runs with n d above MOST_NUMBERS are left out.
 RUN_SIZES, RUN_WIDTHS = (10**4, 10**5, 10**6), (1, 4, 16)

@@ -1,7 +1,7 @@
-"""What iterates: three loops that bring a run to its end.
+"""What iterates: loops that bring a run to its end.
 
-The compiled loop serves samples in memory, a Python loop any other sample, and a third one algorithms
-that have a loop of their own. The first two give the same iterates to the last bit.
+The compiled loop serves samples in memory, a Python loop any other sample; these two give the same
+iterates to the last bit. Two more serve algorithms that have a loop of their own, or none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from elubench.algorithms.base import Evaluation, ForeignAlgorithm
+from elubench.algorithms.base import DirectAlgorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
 from elubench.kernels import interrupts, layout, loops, ready, reduction
 from elubench.kernels.loops import Budget, Data
@@ -53,9 +53,11 @@ class Pace:
 
 
 def driver_for(setup: Setup, asked: str) -> Driver:
-    """The algorithm's own loop if it has one, else the compiled loop where it can read the data."""
+    """The algorithm's own way if it has one, else the compiled loop where it can read the data."""
     if isinstance(setup.algorithm, ForeignAlgorithm):
         return foreign
+    if isinstance(setup.algorithm, DirectAlgorithm):
+        return direct
     packed = [isinstance(part, PackedSample | None) for part in (setup.train, setup.held)]
     if asked == "compiled" and not all(packed):
         kind = type(setup.held if packed[0] else setup.train).__name__
@@ -66,7 +68,7 @@ def driver_for(setup: Setup, asked: str) -> Driver:
 def make_ready(setup: Setup, driver: Driver) -> None:
     """Compile, or load from the cache, what this driver will call."""
     kernels = [*setup.algebra, *setup.model.algebra, loops.settle, loops.record]
-    if driver is not foreign:
+    if driver in (compiled, python):
         kernels.append(setup.algorithm.update)
     if driver is compiled:
         kernels += [loops.loop, reduction.pass_serial, reduction.pass_parallel]
@@ -145,6 +147,25 @@ def foreign(setup: Setup, clock: Clock) -> None:
             algorithm.minimise(evaluate, accept, work.iterate.copy())
     if work.counters[loops.STATUS] == loops.RUNNING:
         work.counters[loops.STATUS] = loops.CONVERGED
+
+
+def direct(setup: Setup, clock: Clock) -> None:
+    """An algorithm that reads its iterates off the data."""
+    work, counters, algorithm = setup.work, setup.work.counters, setup.algorithm
+    assert isinstance(algorithm, DirectAlgorithm)
+    begun = time.perf_counter()
+    found = algorithm.iterates(setup.model, setup.train)
+    with _blas().limit(limits=1, user_api="blas"):
+        while counters[loops.STATUS] == loops.RUNNING:
+            point, reads = next(found, (None, 0))
+            counters[loops.PASSES] += reads
+            clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
+            if point is None:
+                counters[loops.STATUS] = loops.CONVERGED
+            elif (point != work.iterate).any():
+                work.iterate[:] = point
+                layout.accept(work.report, math.nan)
+                _settle(setup)
 
 
 @cache

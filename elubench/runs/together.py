@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elubench.algorithms.base import ForeignAlgorithm
+from elubench.algorithms.base import DirectAlgorithm, ForeignAlgorithm
 from elubench.kernels import interrupts, loops, ready, reduction
 from elubench.kernels.loops import Budget, Data, Work
 from elubench.kernels.region import parallel_region
@@ -25,7 +25,7 @@ Ended = tuple[Clock, bool]
 
 def stack_key(setup: Setup) -> Any:
     """Runs with the same key can be stacked; None for one that is better run alone."""
-    if isinstance(setup.algorithm, ForeignAlgorithm):
+    if isinstance(setup.algorithm, ForeignAlgorithm | DirectAlgorithm):
         return None
     if not isinstance(setup.train, PackedSample) or not isinstance(setup.held, PackedSample | None):
         return None

@@ -12,7 +12,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import tiles
 from elubench.kernels._jit import ready
-from elubench.samples.base import PackedSample
+from elubench.samples.base import PackedSample, Sample
 
 _CHUNK_NUMBERS = 1 << 21
 
@@ -59,6 +59,23 @@ class ArraySample(PackedSample):
         out = np.zeros(self.n, dtype=bool)
         out[np.random.default_rng(seed).permutation(self.n)[:held]] = True
         return self._take(~out), self._take(out)
+
+    def thinned(self, rows: int) -> Sample:
+        """Whole tiles at equal distances, so that sorted rows are thinned evenly; all if no more."""
+        packed = self.tiles
+        count, _, size = packed.data.shape
+        wanted = -(-rows // size)
+        if wanted >= count:
+            return self
+        places = np.linspace(0, count - 2, wanted).astype(np.int64)  # the last tile may be padded
+        data = tiles.aligned(wanted * self.d * size).reshape(wanted, self.d, size)
+        np.take(packed.data, places, axis=0, out=data)
+        weights = packed.weights[places] if packed.weights.size else packed.weights
+        if weights.size and not weights.any():
+            return self
+        thin = PackedSample(tiles.Tiles(data, weights, wanted * size), wanted * size, self.exponent)
+        thin.near = self.near
+        return thin
 
     def rows(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows start to stop as an (m, d) array, unpacked from the tiles."""

@@ -14,20 +14,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import layout, reduction
+from elubench.kernels import layout, moments, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles, aligned
 
 _FAR = 1e3  # standard deviations from 0: raw second moments have lost 6 of 16 digits there
 
 
-class Moments(NamedTuple):
+class RawMoments(NamedTuple):
     """Total weight W, first moments m1 (d,) and raw second moments m2 (d,) of the coordinates."""
 
     weight: float
     m1: Floats
     m2: Floats
+
+
+class Shape(NamedTuple):
+    """Means of z z^T (d, d), z^3 (d,) and z^4 (d,), where z is the row less a centre, over units."""
+
+    second: Floats
+    third: Floats
+    fourth: Floats
+
+    @property
+    def excess_kurtosis(self) -> Floats:
+        """Of each coordinate (d,): 0 for a Gaussian about this centre, NaN for a constant."""
+        variance = np.diagonal(self.second)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kurtosis: Floats = self.fourth / variance**2 - 3.0
+        return kurtosis
 
 
 class TanhMoments(NamedTuple):
@@ -52,7 +69,7 @@ class CurvatureMoments(NamedTuple):
 class Sample(ABC):
     """n rows of d numbers with weights.
 
-    A subclass provides ``n``, ``d``, :meth:`moments` and :meth:`sums`.
+    A subclass provides ``n``, ``d``, :meth:`moments`, :meth:`sums` and :meth:`shape_about`.
     """
 
     n: int
@@ -78,8 +95,12 @@ class Sample(ABC):
         """The sample of the rows minus ``origin`` (d,), which needs memory of its own."""
         raise TypeError(f"{type(self).__name__} cannot be moved")
 
+    def thinned(self, rows: int) -> Sample:
+        """A sample of about this many of the rows, for a first look; by default all of them."""
+        return self
+
     @abstractmethod
-    def moments(self) -> Moments:
+    def moments(self) -> RawMoments:
         """Total weight and moments of the coordinates, computed once."""
 
     @abstractmethod
@@ -89,6 +110,20 @@ class Sample(ABC):
         ``want`` is a sum of ``layout.LOG_COSH`` and ``layout.CURVATURE``. With ``even`` the caller
         promises that b is 0 and T0 unused, so that a symmetric sample may read half its rows.
         """
+
+    @abstractmethod
+    def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
+        """Moments up to the fourth of (x - centre) / units, both (d,), in one read.
+
+        With ``even`` the caller promises that the centre is 0 and third moments unused.
+        """
+
+    def shape(self, centre: ArrayLike | None = None) -> Shape:
+        """The same about a centre (d,), by default the mean, in standard deviations; one read."""
+        m = self.moments()
+        about = m.m1 if centre is None else checks.coordinates(centre, "centre", self.d)
+        variance = np.maximum(m.m2 - m.m1**2, 0.0)
+        return self.shape_about(about, np.sqrt(np.where(variance > 0.0, variance, 1.0)))
 
     def tanh_moments(self, u: ArrayLike, b: ArrayLike = 0.0, log_cosh: bool = False) -> TanhMoments:
         """T0 = mean w tanh(y), T1 = mean w tanh(y) x and, on request, mean w log cosh(y).
@@ -148,9 +183,9 @@ class PackedSample(Sample):
         self.d = tiles.data.shape[1]
         self.exponent = exponent
         self.total, m1, m2 = _moments_of(tiles)
-        self._moments = Moments(math.ldexp(self.total, exponent), m1, m2)
+        self._moments = RawMoments(math.ldexp(self.total, exponent), m1, m2)
 
-    def moments(self) -> Moments:
+    def moments(self) -> RawMoments:
         return self._moments
 
     def origin(self) -> Floats:
@@ -175,13 +210,19 @@ class PackedSample(Sample):
         """Tiles with the same sums of even functions of x; fewer of them where possible."""
         return self.tiles
 
+    def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
+        tiles, d = self.even_tiles() if even else self.tiles, self.d
+        row = moments.reduce_shape(tiles, self.total, centre, units)
+        second, third = reduction.unpack_symmetric(row[: -2 * d], d), row[-2 * d : -d]
+        return Shape(second, third, row[-d:])
+
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         tiles = self.even_tiles() if even else self.tiles
         result: Floats = reduction.reduce_tiles(tiles, self.total, u, b, want)
         return result
 
 
-def _moments_of(tiles: Tiles) -> Moments:
+def _moments_of(tiles: Tiles) -> RawMoments:
     d = tiles.data.shape[1]
     partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
     ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
@@ -189,4 +230,4 @@ def _moments_of(tiles: Tiles) -> Moments:
     ready(reduction.combine)(partial, 1.0, out)
     weight = float(out[0, layout.W])
     m2 = layout.m2_at(d)
-    return Moments(weight, out[0, layout.M1 : m2] / weight, out[0, m2:] / weight)
+    return RawMoments(weight, out[0, layout.M1 : m2] / weight, out[0, m2:] / weight)

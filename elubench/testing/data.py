@@ -11,7 +11,7 @@ import numpy as np
 from elubench.checks import Floats
 from elubench.models import Model
 from elubench.samples import ArraySample, LatticeSample, Sample
-from elubench.samples.base import Moments
+from elubench.samples.base import RawMoments, Shape
 
 #: False under ``NUMBA_DISABLE_JIT=1``, where kernels run as plain Python and samples are smaller.
 JIT = not numba.config.DISABLE_JIT
@@ -37,15 +37,22 @@ class Elsewhere(Sample):
     def n_weighted(self) -> int:
         return self.inner.n_weighted
 
-    def moments(self) -> Moments:
+    def moments(self) -> RawMoments:
         return self.inner.moments()
 
+    def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
+        self._read()
+        return self.inner.shape_about(centre, units, even=even)
+
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        self._read()
+        return self.inner.sums(u, b, want, even=even)
+
+    def _read(self) -> None:
         self.reads += 1
         if self.reads == self.interrupt:
             raise KeyboardInterrupt
         expect(self.limit is None or self.reads <= self.limit, "the run does not end")
-        return self.inner.sums(u, b, want, even=even)
 
 
 def expect(holds: Any, message: str) -> None:
