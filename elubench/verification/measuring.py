@@ -19,6 +19,8 @@ _STATISTICS = {"rmse": "root mean square", "mean": "mean", "median": "median"}
 _CONTROLS = {
     "sample_kurtosis": "sample's excess kurtosis",
     "sample_gap": "gap of the sample's eigenvalues",
+    "held_kurtosis": "excess kurtosis of what is held out",
+    "held_gap": "gap of the eigenvalues of what is held out",
 }
 
 
@@ -120,7 +122,9 @@ def corrected_of(
         *(f"a term {term}" for term in fit.terms["term"]),
         *(f"the {_CONTROLS.get(name, name)}" for name in fit.controls["control"].unique()),
     ]
-    note = f"{_STATISTICS.get(str(statistic), f'{statistic} quantile')} over replicates, corrected by "
+    note = (
+        f"{_STATISTICS.get(str(statistic), f'{statistic} quantile')} over replicates, corrected by "
+    )
     note += " and ".join(one for one in by if one)
     if fit.moving:
         note += "; the local slope still changes with n"

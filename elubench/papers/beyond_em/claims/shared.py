@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,12 @@ def at_smallest_d(evidence: Evidence, **conditions: Any) -> pd.DataFrame:
     """Rows of the evidence at the smallest d that was run."""
     rows = rows_of(evidence, **conditions)
     return rows[rows["d"] == rows["d"].min()]
+
+
+def by_dimension(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
+    """Each d with its rows."""
+    for d in sorted(rows["d"].unique()):
+        yield int(d), rows[rows["d"] == d]
 
 
 class LemmaTable:
