@@ -84,16 +84,16 @@ def univariate() -> pd.DataFrame:
 
 @pytest.mark.slow_without_jit
 def test_stability_at_d_1(univariate: pd.DataFrame) -> None:
-    assert agrees(row(univariate, "gamma, phase 2"), times=4)
-    assert agrees(row(univariate, "exponent of n"), times=4)
-    assert agrees(row(univariate, "noise n^(1/2)/r^3"), times=4)
+    assert agrees(row(univariate, "gamma, phase 2"), times=2)
+    assert agrees(row(univariate, "exponent of n"), times=2)
+    assert agrees(row(univariate, "noise n^(1/2)/r^3"), times=2)
 
 
 @pytest.mark.slow_without_jit
 def test_no_linear_phase_at_d_1(univariate: pd.DataFrame) -> None:
     """Lemma 2(a)'s bound with gamma = 1 holds but is not tight: the noise is cubic throughout."""
     first = row(univariate, "gamma, phase 1")
-    assert first["measured"] - 4 * first["uncertainty"] > 2.0
+    assert first["measured"] - 2 * first["uncertainty"] > 2.0
     assert math.isnan(row(univariate, "meeting radius n^(1/16)")["measured"])
 
 
@@ -120,7 +120,7 @@ def test_stability_in_several_dimensions() -> None:
     for d in (2, 4, 8):
         # An exponent fitted over radii up to 0.1, where terms of relative order r^2 enter.
         assert row(table, "gamma", d)["measured"] == pytest.approx(1.0, abs=0.05)
-    assert agrees(row(table, "exponent of n"), times=4)
+    assert agrees(row(table, "exponent of n"), times=2)
     assert row(table, "exponent of d")["measured"] > 0.5
     # Lattice samples, too.
     lattice = lemmas.stability(2, [10**8], [0.01, 0.02], replicates=2)
@@ -260,6 +260,8 @@ def test_tables_are_tidy(table) -> None:
     assert tuple(frame.columns) == lemmas.COLUMNS
     assert not frame.duplicated(["lemma", "model", "d", "quantity"]).any()
     assert frame[["measured", "uncertainty", "theory"]].dtypes.eq(float).all()
+    assert set(frame["basis"]) <= {"exact", "numerical", "samples"}
+    assert np.all(frame.loc[frame["basis"] == "exact", "uncertainty"].fillna(0.0) == 0.0)
 
 
 @pytest.mark.parametrize(

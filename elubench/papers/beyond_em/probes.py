@@ -39,6 +39,11 @@ def lemma_tables(seed: int, replicates: int) -> pd.DataFrame:
         "trajectory_rates": lemmas.trajectory_rates(),
         "diagonal_phases": lemmas.diagonal_phases(),
         "general_instability": lemmas.general_instability(),
+        "diagonal_hessian": lemmas.diagonal_hessian(),
+        "diagonal_starts": lemmas.diagonal_starts(),
+        "proposition_1": lemmas.proposition_1(),
+        "strong_convexity": lemmas.strong_convexity(),
+        "scale_equivariance": lemmas.scale_equivariance(),
     }
     return pd.concat(
         [table.assign(probe=name) for name, table in tables.items()], ignore_index=True

@@ -39,7 +39,8 @@ def pseudo_convexity(
         points = directions[:, None, :] * (reach[:, None] * steps)[:, :, None]
         ratio = _pseudo_ratio(points)
         i, k = np.unravel_index(int(np.argmin(ratio)), ratio.shape)
-        found = Estimate(float(ratio.min()), float(np.ptp(ratio[i, max(0, k - 1) : k + 2])))
+        near = float(np.ptp(ratio[i, max(0, k - 1) : k + 2]))
+        found = Estimate(float(ratio.min()), near, "numerical")
         note = f"at theta/boundary = {steps[k]:.3g} in {np.round(directions[i], 3).tolist()}"
         table.add("3", d, "least <grad f, theta>/gap", found, 1.0, note)
         for where, direction, degree in (
@@ -97,6 +98,36 @@ def diagonal_landscape(radii: ArrayLike, angles: ArrayLike) -> pd.DataFrame:
             "growth": gradient / gap**0.75,
         }
     )
+
+
+def diagonal_hessian(
+    d_values: Sequence[int] = (2, 3, 4), r: float = 0.04, n_directions: int = 200, seed: int = 0
+) -> pd.DataFrame:
+    """Lemma 4(a), the Hessian's half, and that the diagonal loss is not convex (Appendix B.1).
+
+    To leading order f = 1/2 sum_(i<j) theta_i^2 theta_j^2, whose Hessian is r^2 times a matrix of the
+    direction. Over directions at radius r:
+
+    * `greatest |Hessian| / r^2` at the truth, and its `exponent` in r, which must not be below 0; theory
+      3 (1 - 1/d), reached at equal coordinates;
+    * `least eigenvalue / r^2`: negative, so that f is not convex on any ball; theory -1/2, reached where
+      two coordinates are equal and the others 0.
+    """
+    table, place = Summary("diagonal"), "4(a)"
+    for d in dimensions(d_values, least=2):
+        directions = _unit_directions(d, checks.integer(n_directions, "n_directions", 1), seed)
+
+        def extremes(x: float, at: Floats = directions) -> tuple[float, float]:
+            eigenvalues = np.linalg.eigvalsh(population.hessian("diagonal", x * at))
+            return float(np.abs(eigenvalues).max()) / x**2, float(eigenvalues.min()) / x**2
+
+        found = limit(lambda x: extremes(x)[0], r)
+        table.add(place, d, "greatest |Hessian| / r^2", found, 3.0 * (1.0 - 1.0 / d))
+        found = exponent(lambda x: extremes(x)[0] * x**2, r)
+        table.add(place, d, "exponent of the greatest |Hessian|", found, 2.0)
+        found = limit(lambda x: extremes(x)[1], r)
+        table.add(place, d, "least eigenvalue / r^2 over directions", found, -0.5, "not convex")
+    return table.frame()
 
 
 def diagonal_homogeneity(r: float = 0.04) -> pd.DataFrame:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import t as student
 
 from elubench import checks
 from elubench.checks import Floats
 
+#: How an uncertainty was obtained: there is none, it bounds a numerical error, or it is half the width
+#: of a 95 % interval over samples.
+Basis = Literal["exact", "numerical", "samples"]
+
 
 class Estimate(NamedTuple):
-    """A measured number, and how far it may be off."""
+    """A measured number, how far it may be off, and how that is known."""
 
     measured: float
     uncertainty: float = 0.0
+    basis: Basis = "exact"
 
 
-COLUMNS = ("lemma", "model", "d", "quantity", "measured", "uncertainty", "theory", "note")
+COLUMNS = (
+    *("lemma", "model", "d", "quantity", "measured", "uncertainty", "basis", "theory", "note"),
+)
 
 
 class Summary:
@@ -53,7 +62,7 @@ def limit(values: Callable[[float], float], r: float) -> Estimate:
     a, b, c = values(r), values(r / 2), values(r / 4)
     first, second = (4 * b - a) / 3, (4 * c - b) / 3
     best = (16 * second - first) / 15
-    return Estimate(best, abs(best - second))
+    return Estimate(best, abs(best - second), "numerical")
 
 
 def exponent(values: Callable[[float], float], r: float) -> Estimate:
@@ -62,13 +71,29 @@ def exponent(values: Callable[[float], float], r: float) -> Estimate:
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """The slope of the least-squares line, and its standard error."""
+    """The slope of the least-squares line, with its 95 % interval from the residuals."""
     u, v = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     centred = u - u.mean()
     found = float(centred @ v / (centred @ centred))
     residual = v - float(v.mean() - found * u.mean()) - found * u
     spread = float(residual @ residual) / max(1, u.size - 2)
-    return Estimate(found, math.sqrt(spread / float(centred @ centred)))
+    return Estimate(
+        found, half_width(math.sqrt(spread / float(centred @ centred)), u.size - 2), "samples"
+    )
+
+
+def half_width(error: float, degrees: float = math.inf) -> float:
+    """Half the width of the 95 % interval of a standard error, by Student's t; nan without freedom."""
+    if degrees < 1:
+        return math.nan
+    return error * float(student.ppf(0.975, degrees) if math.isfinite(degrees) else ndtri(0.975))
+
+
+def mean(values: ArrayLike) -> Estimate:
+    """The mean of independent values, with its 95 % interval."""
+    x = np.asarray(values, dtype=float)
+    error = float(x.std(ddof=1)) / math.sqrt(x.size) if x.size > 1 else math.nan
+    return Estimate(float(x.mean()), half_width(error, x.size - 1), "samples")
 
 
 def axis(r: ArrayLike, d: int) -> Floats:

@@ -79,7 +79,7 @@ def homogeneity(d_values: Sequence[int] = DIMENSIONS, n_radii: int = 400) -> pd.
         alpha, _, kappa = location_scale(d)
         power = (alpha + 1.0) / (alpha + 2.0)
         gradient = exponent(ray.gradient, _SMALL)
-        found = Estimate(gradient.measured - 1.0, gradient.uncertainty)
+        found = gradient._replace(measured=gradient.measured - 1.0)
         table.add(place, d, "alpha of the gradient", found, alpha)
         table.add(place, d, "alpha of the Hessian", exponent(ray.radial, _SMALL), alpha)
         table.add(place, d, "leading coefficient", limit(ray.leading, _SMALL), kappa)
@@ -138,7 +138,7 @@ def _on_ball(
         return at_truth, f"{ball}, approached at the truth"
     # At the end of the grid the value is exact; inside, its neighbours bound the error.
     error = float(np.ptp(values[at - 1 : at + 2])) if at < r.size - 1 else 0.0
-    return Estimate(best, error), f"{ball}, reached at {r[at]:.3g}"
+    return Estimate(best, error, "numerical"), f"{ball}, reached at {r[at]:.3g}"
 
 
 def _convexity(d: int, n_radii: int) -> tuple[Estimate, str]:
@@ -148,7 +148,7 @@ def _convexity(d: int, n_radii: int) -> tuple[Estimate, str]:
     bad = np.flatnonzero(np.fmin(profile["radial"], profile["across"]) <= 0.0)
     edge = float(r[bad[0]]) if bad.size else float(r[-1])
     note = "" if bad.size else "positive on all of the grid: convex wherever the scale is positive"
-    return Estimate(edge, float(r[1] - r[0])), note
+    return Estimate(edge, float(r[1] - r[0]), "numerical"), note
 
 
 def _proof_bound(d: int) -> tuple[Estimate, str]:
@@ -159,7 +159,7 @@ def _proof_bound(d: int) -> tuple[Estimate, str]:
         return Estimate(math.nan, math.nan), "no sign change found"
     at = int(np.flatnonzero(values < 0.0)[0])
     zero = float(brentq(taylor_bound, grid[at - 1], grid[at], args=(d,), xtol=1e-12))
-    return Estimate(zero, 1e-12), ""
+    return Estimate(zero, 1e-12, "numerical"), ""
 
 
 def taylor_bound(r: float, d: int) -> float:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from elubench import checks
+from elubench.checks import Floats
 from elubench.models.flatness import location_scale
 from elubench.papers.beyond_em import population, theory
 from elubench.papers.beyond_em.lemmas.estimates import Estimate, Summary, axis, dimensions, limit
@@ -74,9 +75,9 @@ def trajectory_rates(
         factor = norm[1:] / norm[:-1]
         level, before = (norm[t] / theory.elu_norm(float(t), d, eta, beta) for t in (last, half))
         note = f"eta {eta:g}, beta {beta:g}, t = {last}"
-        found = Estimate(float(factor[-1]), float(abs(factor[-1] - factor[half])))
+        found = Estimate(float(factor[-1]), float(abs(factor[-1] - factor[half])), "numerical")
         table.add("1", d, "ELU, factor", found, beta ** (1.0 / alpha), note)
-        found = Estimate(float(level), float(abs(level - before)))
+        found = Estimate(float(level), float(abs(level - before)), "numerical")
         table.add("1", d, "ELU, level", found, 1.0, note)
     return table.frame()
 
@@ -165,6 +166,52 @@ def diagonal_phases(
     return table.frame()
 
 
+def diagonal_starts(
+    angles: int = 24, steps: int = 400, eta: float = 1.0, beta: float = 0.9
+) -> pd.DataFrame:
+    """Appendix B.1 at infinite n and d = 2: whether ELU converges linearly, from a grid of starts.
+
+    Starts have norm 0.3, 0.5 and 0.8 and angles between the first axis and equal coordinates. The paper
+    has iterates converge like beta^(t/2), then beta^(t/6): a start counts as converging if the least
+    norm is at most ten times |start| beta^(steps/6). Rows: the share of starts that converge between
+    the axis and equal coordinates, their median and greatest least norm, and the share on these two
+    lines.
+    """
+    angles, steps = checks.integer(angles, "angles", 1), checks.integer(steps, "steps", 1)
+    inner = (np.arange(angles) + 0.5) / angles * math.pi / 4.0
+    table, place = Summary("diagonal"), "B.1"
+    about = f"norms 0.3, 0.5, 0.8, eta {eta:g}, beta {beta:g}, {steps} steps"
+    for label, grid in (("between", inner), ("on a line", np.array([0.0, math.pi / 4.0]))):
+        r, angle = (x.ravel() for x in np.meshgrid((0.3, 0.5, 0.8), grid))
+        starts = np.stack([r * np.cos(angle), r * np.sin(angle)], axis=-1)
+        if label == "on a line":
+            starts[angle > 0.0, 1] = starts[angle > 0.0, 0]  # equal to the last bit
+        least = _least_norms(starts, steps, eta, beta)
+        share = Estimate(float(np.mean(least <= 10.0 * r * beta ** (steps / 6.0))))
+        note = f"{len(starts)} starts, {about}"
+        table.add(place, 2, f"share of starts that converge, {label}", share, 1.0, note)
+        if label == "between":
+            for name, value in (("median", np.median(least)), ("greatest", least.max())):
+                table.add(place, 2, f"{name} least norm", Estimate(float(value)), 0.0, note)
+    return table.frame()
+
+
+def _least_norms(starts: Floats, steps: int, eta: float, beta: float) -> Floats:
+    """The least norm on each path of ELU on the diagonal loss at infinite n."""
+    points, running = starts.copy(), np.ones(len(starts), dtype=bool)
+    least = np.linalg.norm(starts, axis=1)
+    for t in range(steps):
+        moved = points[running] - eta / beta**t * population.gradient("diagonal", points[running])
+        inside = np.all(np.abs(moved) < 1.0, axis=1)
+        points[running] = np.where(inside[:, None], moved, 0.0)
+        norms = np.linalg.norm(points[running], axis=1)
+        least[running] = np.where(inside, np.minimum(least[running], norms), least[running])
+        running[np.flatnonzero(running)[~inside]] = False
+        if not running.any():
+            break
+    return least
+
+
 def general_instability(
     start: ArrayLike = (0.5, 0.3, -0.4, -0.2), steps: int = 200, eta: float = 1.0, beta: float = 0.9
 ) -> pd.DataFrame:
@@ -196,7 +243,14 @@ def general_instability(
     table, place = Summary("general"), "B.2"
     flattest = Estimate(float(np.linalg.eigvalsh(by_m)[0]))
     table.add(place, d, "curvature of the half sum", flattest, 1.0, "at the truth")
-    table.add(place, d, "turning time", Estimate(float(half_sum.argmin()), 1.0), turning, note)
+    table.add(
+        place,
+        d,
+        "turning time",
+        Estimate(float(half_sum.argmin()), 1.0, "numerical"),
+        turning,
+        note,
+    )
     least = Estimate(float(run["norm"].min()))
     table.add(place, d, "ELU, least norm", least, predicted, note)
     return table.frame()
