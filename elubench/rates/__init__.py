@@ -1,8 +1,8 @@
 """Rates from tidy rows of runs: exponents, growth of iterations, and how sure they are.
 
 Rows are those of `load_results`, one per run. A *statistic* over replicates at each n (root mean square,
-mean or an upper quantile of an error, Kaplan-Meier median of a count) is fitted against ln n. May import
-studies and below.
+mean or an upper quantile of an error, Kaplan-Meier median of a count) is fitted against ln n, plainly
+(`exponent`, `growth`) or with corrections to scaling (`corrected`). May import studies and below.
 """
 
 from elubench.rates.contests import Growth as Growth
