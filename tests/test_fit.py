@@ -344,7 +344,7 @@ class TestAlgorithms:
             assert "validation_loss" not in fit.run.trace
 
     def test_budget_spent(self):
-        fit = eb.fit(two(200, 1, 0.0, seed=0), algorithm="em", max_iter=3)
+        fit = eb.fit(two(200, 1, 1.0, seed=0), algorithm="em", max_iter=3)
         assert fit.status == "max_iter"
         assert any("max_iter" in note for note in fit.notes)
 

@@ -154,7 +154,7 @@ class TestStalled:
         assert statuses <= {"converged", "stalled", "max_iter", "diverged"}
 
     def test_steps_that_shrink_too_fast(self):
-        X = 100.0 * parts(400, 1, 0.5, 2, seed=0)
+        X = 100.0 * parts(400, 1, 0.3, 3, seed=0)
         fit = eb.fit(X, "general", eb.NormalizedGD(eta=1e-4, beta=0.5))
         assert fit.status == "stalled"
 

@@ -18,7 +18,7 @@ _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows
 _TAKEN = 2  # candidates from there that all rows are asked about
 _RIVAL = 0.5  # share of the best gain over one Gaussian that is worth a run of its own
 _APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
-_CLOSE = 0.5  # of the radius n^(-1/8): components that data from one Gaussian cannot tell apart
+_CLOSE = 0.1  # of the radius n^(-1/8): components that data from one Gaussian cannot tell apart
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
@@ -96,7 +96,8 @@ def _ranked(
 ) -> tuple[Floats, Floats, Floats] | None:
     """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
     single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
-    answers = model.evaluate(sample, points, layout.LOG_COSH)
+    with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
+        answers = model.evaluate(sample, points, layout.LOG_COSH)
     usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
     if not usable.any():
         return None

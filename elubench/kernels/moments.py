@@ -87,27 +87,24 @@ def _shape_block(
                 power = power * value
                 s3 = s3 + power
                 s4 = s4 + power * value
-            for k in range(0, j, 4):
-                most = j - 1
-                at1, at2, at3 = (
-                    min(k + 1, most) * rows,
-                    min(k + 2, most) * rows,
-                    min(k + 3, most) * rows,
-                )
+            whole = j // 4 * 4
+            for k in range(0, whole, 4):
                 p0, p1, p2, p3 = zeros(), zeros(), zeros(), zeros()
                 for i in range(0, m, LANES):
                     value = load(z, own + i)
                     p0 = p0 + value * load(z, k * rows + i)
-                    p1 = p1 + value * load(z, at1 + i)
-                    p2 = p2 + value * load(z, at2 + i)
-                    p3 = p3 + value * load(z, at3 + i)
+                    p1 = p1 + value * load(z, (k + 1) * rows + i)
+                    p2 = p2 + value * load(z, (k + 2) * rows + i)
+                    p3 = p3 + value * load(z, (k + 3) * rows + i)
                 sums[place + k] += added(p0)
-                if k + 1 < j:
-                    sums[place + k + 1] += added(p1)
-                if k + 2 < j:
-                    sums[place + k + 2] += added(p2)
-                if k + 3 < j:
-                    sums[place + k + 3] += added(p3)
+                sums[place + k + 1] += added(p1)
+                sums[place + k + 2] += added(p2)
+                sums[place + k + 3] += added(p3)
+            for k in range(whole, j):
+                p0 = zeros()
+                for i in range(0, m, LANES):
+                    p0 = p0 + load(z, own + i) * load(z, k * rows + i)
+                sums[place + k] += added(p0)
             place += j
             sums[place] += added(s2)
             place += 1

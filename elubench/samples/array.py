@@ -67,7 +67,8 @@ class ArraySample(PackedSample):
         wanted = -(-rows // size)
         if wanted >= count:
             return self
-        places = np.linspace(0, count - 2, wanted).astype(np.int64)  # the last tile may be padded
+        # in the middle of equal parts; the last tile may be padded, and is left out
+        places = ((np.arange(wanted) + 0.5) * (count - 1) / wanted).astype(np.int64)
         data = tiles.aligned(wanted * self.d * size).reshape(wanted, self.d, size)
         np.take(packed.data, places, axis=0, out=data)
         weights = packed.weights[places] if packed.weights.size else packed.weights

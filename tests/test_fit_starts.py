@@ -1,0 +1,112 @@
+"""Where ``fit`` starts on many rows: a part of them is looked at, and nothing is lost by it."""
+
+import numpy as np
+import pytest
+from conftest import needs_jit
+
+import elubench as eb
+from elubench.fits import starts
+from elubench.models.known import named
+
+N = 70_000  # more than twice the part
+
+pytestmark = needs_jit
+
+
+def data(kind, d):
+    rng = np.random.default_rng([d, 3])
+    X = rng.standard_normal((N, d))
+    if kind == "sorted halves":
+        X[:, 0] += 2.0 * (rng.random(N) < 0.5)
+        X = X[np.argsort(X[:, 0])]
+    elif kind == "small part":
+        X[:, 0] += 8.0 * (rng.random(N) < 0.05)
+    elif kind == "weak":
+        X[:, 0] += 1.2 * (rng.random(N) < 0.5)
+    elif kind == "skewed":
+        X = np.exp(0.7 * X)
+    elif kind == "heavy":
+        X = rng.standard_t(3.0, (N, d))
+    elif kind == "one far row":
+        X[17] *= 1e4
+    return X
+
+
+KINDS = ("one", "sorted halves", "small part", "weak", "skewed", "heavy", "one far row")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("model", "d"), [("general", 1), ("general", 3), ("diagonal", 2)])
+def test_as_good_as_with_all_rows(kind, model, d, monkeypatch):
+    sample = eb.ArraySample(data(kind, d))
+    quick = eb.fit(sample, model)
+    monkeypatch.setattr(starts, "_THIN", N)
+    full = eb.fit(sample, model)
+    assert quick.log_likelihood >= full.log_likelihood - 0.01
+    assert quick.status == full.status == "converged"
+
+
+@pytest.mark.parametrize(("model", "d"), [("isotropic", 2), ("general", 1), ("general", 4)])
+def test_passes_on_one_gaussian(model, d):
+    """A read for moments, one to compare, a short run, likelihood and contraction."""
+    for seed in range(4):
+        X = np.random.default_rng(seed).standard_normal((N, d))
+        fit = eb.fit(X, model)
+        assert fit.run.passes <= 6
+        assert fit.passes <= fit.run.passes + 4 + 4 * 0.5  # four reads of less than half the rows
+
+
+class TestPart:
+    def test_even_on_sorted_rows(self):
+        X = np.sort(np.random.default_rng(0).standard_normal((N, 1)), axis=0)
+        sample = eb.ArraySample(X)
+        part = starts._part(sample)
+        assert part.n < 0.6 * N
+        assert abs(part.moments().m1[0] - sample.moments().m1[0]) < 0.02
+
+    def test_rows_are_rows_of_the_sample(self):
+        X = np.arange(2.0 * N).reshape(N, 2)
+        weights = np.arange(1, N + 1)
+        part = eb.ArraySample(X, weights).thinned(1000)
+        rows = part.tiles.data.transpose(0, 2, 1).reshape(-1, 2)
+        assert len(rows) == part.n >= 1000
+        place = (rows[:, 0] / 2).astype(int)
+        assert (X[place] == rows).all()
+        kept = np.ldexp(part.tiles.weights.ravel(), part.exponent)
+        assert (kept == weights[place]).all()
+        assert part.moments().weight == kept.sum()
+
+    def test_all_rows_if_they_are_few_or_unlike(self):
+        few = eb.ArraySample(np.random.default_rng(0).standard_normal((1000, 2)))
+        assert starts._part(few) is few
+        far = eb.ArraySample(data("one far row", 2))
+        assert starts._part(far) is far
+        lattice = eb.LatticeSample.gaussian(10**9, 2, seed=0)
+        assert starts._part(lattice) is lattice
+
+    def test_no_weight_in_the_part(self):
+        weights = np.zeros(N)
+        weights[:100] = 1.0  # in the first tile, which is not taken
+        sample = eb.ArraySample(np.random.default_rng(0).standard_normal((N, 1)), weights)
+        assert starts._part(sample) is sample
+
+
+def test_coinciding_components_are_moved_apart():
+    """Heavy tails have the moment estimate 0, which no gradient could leave."""
+    sample = eb.ArraySample(np.random.default_rng(0).standard_t(6.0, (2000, 1)))
+    for name in ("isotropic", "general"):
+        model = named(name)
+        (estimate,), _ = model.moment_estimates(sample)
+        assert model.is_stationary_start(estimate)
+        assert not model.is_stationary_start(starts._apart(model, sample, estimate))
+        assert eb.fit(sample, name, "em").gain >= 0.0
+
+
+@pytest.mark.parametrize("model", ["isotropic", "diagonal", "general"])
+def test_fit_by_moments_alone(model):
+    """An estimate, reported with what EM would still gain from there."""
+    X = data("weak", 2) - 0.6 * np.array([1.0, 0.0])
+    fit, best = eb.fit(X, model, "moments"), eb.fit(X, model)
+    assert isinstance(fit.algorithm, eb.Moments)
+    assert fit.run.passes <= 2.0
+    assert best.gain - 5.0 < fit.gain <= best.gain + 1e-6
