@@ -6,7 +6,7 @@ same sixteen sums (Gauss quadrature). Chebyshev's algorithm finds their Jacobi m
 are the points; the first components of the eigenvectors are the roots of their weights (Golub, Welsch).
 A bin with fewer distinct rows has as few points.
 
-Rows are summed in blocks of fixed size, blocks are added in a fixed order, and bins do not know of each
+Rows are summed in parts of fixed size, parts are added in a fixed order, and bins do not know of each
 other: the number of threads changes no bit.
 """
 
@@ -23,10 +23,7 @@ from elubench.kernels.lanes import LANES, load, store, where_below, zeros
 
 POINTS = 8  # of a bin
 POWERS = 2 * POINTS  # 0 to 15
-BLOCK_ROWS = (
-    32768  # summed one by one; short, as adding up equal numbers is always off the same way
-)
-PART_ROWS = 4 * BLOCK_ROWS  # that one thread takes
+PART_ROWS = 131072  # that one thread sums at a time
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not
 
 _BITS = np.array([[float(j >> bit & 1) for j in range(LANES)] for bit in range(3)])
@@ -72,36 +69,48 @@ def _add_strip(t: Any, bins: Any, weights: Any, begin: int, count: int, sums: An
 
 
 class Room(NamedTuple):
-    """Memory to sum in, by part: sums of a part and of a block, and a strip's coordinates and bins."""
+    """Memory to sum in, by part: sums of a part and those not added to them yet; a strip."""
 
     total: Any  # (parts, (bins + 1) * POWERS)
-    block: Any  # the same
+    recent: Any  # the same
     t: Any  # (parts, STRIP)
     bins: Any  # int64 (parts, STRIP)
+
+
+@kernel("exact", counted=False)
+def _settle(total: Any, recent: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        total[i] += recent[i]
+        recent[i] = 0.0
 
 
 @kernel("exact", counted=False)
 def _add_part(
     rows: Any, weights: Any, part: int, place: Any, room: Any, outside: Any, found: Any
 ) -> None:
-    total, block, t, bins = room.total[part], room.block[part], room.t[part], room.bins[part]
+    """A part strip by strip.
+
+    Adding up equal numbers is off the same way every time. So after each strip the bin of its last row
+    is settled: that of a value which many rows share, before it has been added a few hundred times.
+    """
+    total, recent, t, bins = room.total[part], room.recent[part], room.t[part], room.bins[part]
     total[:] = 0.0
+    recent[:] = 0.0
     last = np.int64(place[3] - place[2])
     count = 0
     end = min(rows.size, (part + 1) * PART_ROWS)
-    for begin in range(part * PART_ROWS, end, BLOCK_ROWS):
-        block[:] = 0.0
-        for strip in range(begin, min(begin + BLOCK_ROWS, end), STRIP):
-            size = min(STRIP, end - strip)
-            missed = _locate(rows, strip, size, place, t, bins)
-            _add_strip(t, bins, weights, strip, size, block)
-            if missed > 0:
-                for i in range(size):
-                    if bins[i] == last:
-                        outside[part, count] = strip + i
-                        count += 1
-        for i in range(total.size):
-            total[i] += block[i]
+    for strip in range(part * PART_ROWS, end, STRIP):
+        size = min(STRIP, end - strip)
+        missed = _locate(rows, strip, size, place, t, bins)
+        _add_strip(t, bins, weights, strip, size, recent)
+        at = bins[size - 1] * POWERS
+        _settle(total, recent, at, at + POWERS)
+        if missed > 0:
+            for i in range(size):
+                if bins[i] == last:
+                    outside[part, count] = strip + i
+                    count += 1
+    _settle(total, recent, 0, total.size)
     found[part] = count
 
 

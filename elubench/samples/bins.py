@@ -126,11 +126,11 @@ class Bins:
             making = condensing.points_parallel if inside else condensing.points_serial
             ready(making)(self._sums[used], scratch, t, weights, counts)
         filled = np.arange(condensing.POINTS) < counts[:, None]
-        local = self.width * ((self._first + used[:, None] + 0.5) + t)
+        centres = np.repeat(self._first + used + 0.5, counts)
         rows, row_weights = (np.concatenate(each) for each in zip(*self._outside, strict=True))
         return Points(
             self._base,
-            local[filled],
+            self.width * (centres + t[filled]),
             weights[filled],
             rows,
             row_weights,
@@ -172,6 +172,6 @@ def check_rows(rows: Floats) -> None:
 
 def _room(parts: int, bins: int) -> condensing.Room:
     """Memory to sum in; sums begin at cache lines."""
-    total, block = aligned(2 * parts * (bins + 1) * condensing.POWERS).reshape(2, parts, -1)
+    total, recent = aligned(2 * parts * (bins + 1) * condensing.POWERS).reshape(2, parts, -1)
     strips = np.empty((parts, condensing.STRIP), dtype=np.int64)
-    return condensing.Room(total, block, np.empty((parts, condensing.STRIP)), strips)
+    return condensing.Room(total, recent, np.empty((parts, condensing.STRIP)), strips)
