@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import needs_jit, scaled
+from conftest import JIT, needs_jit, scaled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +14,9 @@ import elubench as eb
 from elubench.fits import placing
 from elubench.kernels import condensing
 from elubench.samples import ArraySample, CondensedSample, Condenser, bins, condensed
+
+# Compiled arithmetic makes NaN of 0/0 in silence; the same kernels as plain Python warn.
+pytestmark = [] if JIT else [pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")]
 
 N = scaled(20_000, 600)
 BOTH = 3  # log cosh and curvature
@@ -292,7 +295,7 @@ def test_runs_agree(model, algorithm, kind):
         got.trace["gap"][:count], expected.trace["gap"][:count], rtol=1e-11, atol=1e-13
     )
     if not algorithm.diverges:
-        # the gradient at the Gaussian's optimum is (2/3) theta^7, and Newton divides rounding by its slope
+        # the gradient is (2/3) theta^7 there, and Newton divides its rounding by its slope
         flat = kind == "Gaussian" and isinstance(algorithm, eb.NewtonAnderson)
         np.testing.assert_allclose(got.last, expected.last, rtol=0, atol=1e-7 if flat else 1e-11)
 
@@ -335,15 +338,26 @@ def test_validation():
         eb.run(x, "isotropic", eb.ELU(), validation=held, driver="compiled")
 
 
+@pytest.fixture
+def condense_all(monkeypatch):
+    """Called, makes every fit at d = 1 condense its data."""
+
+    def now():
+        monkeypatch.setattr(placing, "_CONDENSED_FROM", 2)
+        monkeypatch.setattr(placing, "_DENSE", 1.0)
+
+    return now
+
+
 @pytest.mark.parametrize("model", ["isotropic", "diagonal", "general"])
 @pytest.mark.parametrize("kind", ["Gaussian", "two parts", "t2", "exponential"])
-def test_fits_agree(model, kind, monkeypatch):
+def test_fits_agree(model, kind, condense_all):
     x = (rows(kind, N) * 3.0)[:, None]
     expected = eb.fit(x, model)
     assert "condensed_to" not in expected.run.details
-    monkeypatch.setattr(placing, "_CONDENSED_FROM", 100)
+    condense_all()
     got = eb.fit(x, model)
-    assert got.run.details["condensed_to"] < N
+    assert got.run.details["condensed_to"] <= N
     assert (got.status, got.regime, got.passes) == (
         expected.status,
         expected.regime,
@@ -357,10 +371,10 @@ def test_fits_agree(model, kind, monkeypatch):
     np.testing.assert_allclose(got.scale, expected.scale, rtol=1e-12 if sharp else 1e-6)
 
 
-def test_a_fit_far_from_zero(monkeypatch):
+def test_a_fit_far_from_zero(condense_all):
     x = (rows("two parts", N) + 1e6)[:, None]
     expected = eb.fit(x)
-    monkeypatch.setattr(placing, "_CONDENSED_FROM", 100)
+    condense_all()
     got = eb.fit(x)
     assert "condensed_to" in got.run.details
     np.testing.assert_allclose(got.location - 1e6, expected.location - 1e6, rtol=1e-9)
