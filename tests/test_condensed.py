@@ -18,7 +18,7 @@ from elubench.samples import ArraySample, CondensedSample, Condenser, bins, cond
 # Compiled arithmetic makes NaN of 0/0 in silence; the same kernels as plain Python warn.
 pytestmark = [] if JIT else [pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")]
 
-N = scaled(20_000, 600)
+N = scaled(10_000, 600)
 BOTH = 3  # log cosh and curvature
 LOG_2 = np.log(np.longdouble(2))
 
@@ -109,9 +109,9 @@ def test_any_data(kind):
     assert (weights[: sample.condensed_to] > 0).all()
     assert (weights[sample.condensed_to :] == 0).all()
     assert_same_moments(sample, full)
-    for size in (1e-6, 0.3, 2.0, 0.99 * sample.largest_u * scale_of(x), 300.0):
+    for size in (1e-6, 2.0, 0.99 * sample.largest_u * scale_of(x), 300.0):
         u = size / scale_of(x)
-        for place in (0.0, float(np.median(x)), float(x[1]), float(np.max(x))):
+        for place in (0.0, float(x[1])):
             assert_same_sums(sample, x, u, -place * u)
 
 
