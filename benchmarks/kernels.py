@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.profiles import Suite, clock, grid, once
 from elubench.kernels import layout
 from elubench.kernels.hardware import SHARE, add_up
-from elubench.samples import ArraySample, LatticeSample, gaussian
+from elubench.samples import ArraySample, CondensedSample, LatticeSample, gaussian
 
 MOST_NUMBERS = 20_000_000  # 160 MB
 
@@ -215,6 +215,30 @@ class Packing(Suite):
         return peak / (self.X.size * 8)
 
     track_memory.unit = "copies"
+
+
+class Condensing(Suite):
+    """From rows of one coordinate to weighted points, by the kind of rows."""
+
+    params = (grid("normal", "Cauchy", regular=("weights",)),)
+    param_names = ("rows",)
+
+    @once
+    def setup(self, rows):
+        self.X = gaussian(1_000_000, 1, seed=1)
+        if rows == "Cauchy":
+            self.X /= gaussian(len(self.X), 1, seed=2)
+        self.weights = np.ones(len(self.X)) if rows == "weights" else None
+        check_pass(CondensedSample(self.X, self.weights), self.X, direction(1))
+
+    def time_condensed_sample(self, rows):
+        CondensedSample(self.X, self.weights)
+
+    def track_points(self, rows):
+        """What a pass reads instead of a million rows."""
+        return CondensedSample(self.X, self.weights).condensed_to
+
+    track_points.unit = "points"
 
 
 class Draws(Suite):

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.kernels import add_up, check_pass, direction, library_tanh
 from benchmarks.runs import check_em, iterate, python_overhead
-from elubench import ELU, EM, LatticeSample, Simultaneous, run_many
+from elubench import ELU, EM, CondensedSample, LatticeSample, Simultaneous, fit, run_many
 from elubench.kernels import reduction
 from elubench.samples import ArraySample, gaussian
 
@@ -244,6 +244,53 @@ def start_up(rounds):
     ]
 
 
+def condensing(scale, rounds, threads):
+    """Reading d = 1 data once, what EM costs then, and a whole fit, in plain passes."""
+    n = int(10_000_000 * scale)
+    full, one_pass, X = prepared(n, 1)
+    condensed = CondensedSample(X)
+    u, b = direction(1), np.zeros(1)
+    np.testing.assert_allclose(condensed.sums(u, b, 3), full.sums(u, b, 3), rtol=1e-13, atol=1e-15)
+    short = 10  # iterations over all rows are timed, and scaled to the same number
+    took = in_turns(
+        {
+            "pass": with_threads(threads, one_pass),
+            "read": with_threads(threads, lambda: CondensedSample(X)),
+            "EM": with_threads(threads, lambda: iterate(condensed, "isotropic", EM(), 7000)),
+            "full": with_threads(threads, lambda: iterate(full, "isotropic", EM(), short)),
+        },
+        rounds,
+    )
+    em = 7000 / short * took["full"]
+    of = f"n=10^{np.log10(n):.3g}"
+    yield Line(
+        f"condensing and a pass, d=1, {of}",
+        "<= 5",
+        f"{seconds(took['read'])}, {seconds(took['pass'])}",
+        took["read"] / took["pass"],
+    )
+    yield Line(
+        f"7000 EM steps and condensed, {of}",
+        ">= 300",
+        f"{seconds(em)}, {seconds(took['EM'])}",
+        em / took["EM"],
+    )
+    _, one_pass, X = prepared(n // 10, 1)
+    took = in_turns(
+        {
+            "pass": with_threads(threads, one_pass),
+            "fit": with_threads(threads, lambda: fit(X)),
+        },
+        rounds,
+    )
+    yield Line(
+        f"fit(X) and a pass, d=1, n=10^{np.log10(n / 10):.3g}",
+        "<= 6",
+        f"{seconds(took['fit'])}, {seconds(took['pass'])}",
+        took["fit"] / took["pass"],
+    )
+
+
 def memory(scale):
     X = gaussian(int(4_000_000 * scale), 4, seed=1)
     tracemalloc.start()
@@ -352,6 +399,7 @@ def measure(scale, rounds, threads):
         yield two_threads(1, scale, rounds)
         yield two_threads(4, scale, rounds)
     yield from measure_runs(scale, rounds, threads)
+    yield from condensing(scale, rounds, threads)
     yield from start_up(rounds)
     yield memory(scale)
 

@@ -168,8 +168,11 @@ def frame(value: Any, name: str, *columns: str) -> Any:
     return value
 
 
-def table(X: Any, name: str = "X") -> Any:
-    """Two-dimensional numeric data whose row slices NumPy can convert; nothing is copied."""
+def table(X: Any, name: str = "X", least: int = 2) -> Any:
+    """Two-dimensional numeric data whose row slices NumPy can convert; nothing is copied.
+
+    There must be at least so many rows.
+    """
     if hasattr(X, "tocsr"):
         raise TypeError(f"{name} must be dense, got sparse data")
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):  # a pandas frame or series
@@ -190,16 +193,19 @@ def table(X: Any, name: str = "X") -> Any:
             f"{name} must have columns, got 0 feature(s) (shape={shape}) "
             "while a minimum of 1 is required."
         )
-    if shape[0] < 2:
+    if shape[0] < least:
         raise ValueError(
             f"{name} must have rows, got {shape[0]} sample(s) (shape={shape}) "
-            "while a minimum of 2 is required."
+            f"while a minimum of {least} is required."
         )
     return X
 
 
-def weights(values: Any, n: int, name: str = "weights") -> Floats | None:
-    """Weights (n,) of the rows as float64, finite and not negative; None if None was given."""
+def weights(values: Any, n: int, name: str = "weights", least: int = 2) -> Floats | None:
+    """Weights (n,) of the rows as float64, finite and not negative; None if None was given.
+
+    At least so many must not be zero.
+    """
     if values is None:
         return None
     given = _array(values, name)
@@ -216,9 +222,9 @@ def weights(values: Any, n: int, name: str = "weights") -> Floats | None:
         raise ValueError(f"{name} must be >= 0, got {array.min():g}")
     if not np.isfinite(total):
         raise ValueError(f"{name} must have a finite sum, got {total:g}")
-    if np.count_nonzero(array) < 2:
+    if np.count_nonzero(array) < least:
         raise ValueError(
-            f"{name} must leave at least 2 rows, got {np.count_nonzero(array)} that are not zero"
+            f"{name} must leave at least {least} rows, got {np.count_nonzero(array)} that are not zero"
         )
     return array
 

@@ -20,7 +20,7 @@ from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run, run
 from elubench.runs.trace import moved
-from elubench.samples import ArraySample, Sample
+from elubench.samples import Sample
 from elubench.samples.base import PackedSample
 
 _CONSTANT = 1e-14  # variance over second moment that is rounding
@@ -41,7 +41,8 @@ def fit(
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
-    differences from the mean, in a second copy of X; this changes rounding errors only.)
+    differences from the mean, in a second copy of X; this changes rounding errors only.) From 50,000
+    rows on, X of one column is read once, as a :class:`CondensedSample`, and all passes are over that.
 
     The likelihood has several maxima. Parts of equal and of unequal size along the directions in which
     the data spread most are compared, a few steps of EM refine the better ones, and the best two are
@@ -78,7 +79,7 @@ def fit(
             raise ValueError("weights must be None for a Sample, which has its own, got an array")
         sample = X
     else:
-        sample = ArraySample(X, weights)
+        sample = placing.read(X, weights)
     sample, origin = placing.placed(sample, model)
     moments = sample.moments()
     model.check_sample(sample)

@@ -24,8 +24,8 @@ from elubench.kernels.vectors import copy
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
 
 # Places in the integer and float arrays that carry a run's progress.
-ITERATIONS, PASSES, VALIDATIONS, STATUS, RECORDS, SELECTED = 0, 1, 2, 3, 4, 5
-COUNTERS_SIZE = 6
+ITERATIONS, PASSES, VALIDATIONS, STATUS, RECORDS, SELECTED, BEYOND = 0, 1, 2, 3, 4, 5, 6
+COUNTERS_SIZE = 7
 RADIUS, TOLERANCE, BEST = 0, 1, 2
 LIMITS_SIZE = 3
 
@@ -56,7 +56,10 @@ class Budget(NamedTuple):
 
 
 class Data(NamedTuple):
-    """A packed sample as the loop takes it: tiles, total weight, moments."""
+    """A packed sample as the loop takes it: tiles, total weight, moments, and the largest u.
+
+    Beyond the latter the loop makes no pass: it ends, with BEYOND set.
+    """
 
     data: Any
     weights: Any
@@ -64,6 +67,7 @@ class Data(NamedTuple):
     total: Any
     m1: Any
     m2: Any
+    largest_u: Any
 
 
 class Work(NamedTuple):
@@ -117,6 +121,7 @@ _DATA = types.NamedTuple(
         types.float64,
         types.float64[::1],
         types.float64[::1],
+        types.float64,
     ),
     Data,
 )
@@ -220,6 +225,10 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     while status == RUNNING and counters[PASSES] < last:
         for i in range(k):
             b[i] = direction(points[i], m1, m2, u[i])
+            if abs(u[i, 0]) > train.largest_u:
+                counters[BEYOND] = 1
+        if counters[BEYOND] != 0:
+            break
         reduce(
             train.data, train.weights, train.rows, train.total, u, b, want, scratch, partial, sums
         )
@@ -261,9 +270,23 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
 def _one_of_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, r: int) -> None:
     """Replicate r, in the calling thread."""
     one = Data(
-        train.data[r], train.weights[r], train.rows[r], train.total[r], train.m1[r], train.m2[r]
+        train.data[r],
+        train.weights[r],
+        train.rows[r],
+        train.total[r],
+        train.m1[r],
+        train.m2[r],
+        train.largest_u[r],
     )
-    two = Data(held.data[r], held.weights[r], held.rows[r], held.total[r], held.m1[r], held.m2[r])
+    two = Data(
+        held.data[r],
+        held.weights[r],
+        held.rows[r],
+        held.total[r],
+        held.m1[r],
+        held.m2[r],
+        held.largest_u[r],
+    )
     work = Work(
         works.counters[r],
         works.limits[r],

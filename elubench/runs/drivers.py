@@ -51,6 +51,14 @@ class Pace:
         fitting = int(self.chunk * self._every / max(spent, 1e-6))
         self.chunk = max(1, min(16 * self.chunk, fitting))
 
+    @contextmanager
+    def interrupted(self, chunk: int) -> Iterator[None]:
+        """Measure something else after a chunk that ended early, and keep its length."""
+        before = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - before
+        self.chunk = chunk
+
 
 def driver_for(setup: Setup, asked: str) -> Driver:
     """The algorithm's own way if it has one, else the compiled loop where it can read the data."""
@@ -62,6 +70,12 @@ def driver_for(setup: Setup, asked: str) -> Driver:
     if asked == "compiled" and not all(packed):
         kind = type(setup.held if packed[0] else setup.train).__name__
         raise ValueError(f"driver 'compiled' needs a sample in memory, got {kind}")
+    if isinstance(setup.held, PackedSample) and setup.held.largest_u < math.inf:
+        # the loop cannot end between an update and its validation
+        if asked == "compiled":
+            kind = type(setup.held).__name__
+            raise ValueError(f"driver 'compiled' cannot validate on a {kind} of binned rows")
+        return python
     return compiled if all(packed) and asked != "python" else python
 
 
@@ -89,8 +103,11 @@ def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
 
 
 def compiled(setup: Setup, clock: Clock) -> None:
-    """The compiled loop, left now and then to read the clock and to handle Ctrl-C."""
-    work, want = setup.work, setup.algorithm.want
+    """The compiled loop, left now and then to read the clock and to handle Ctrl-C.
+
+    It ends before a pass that the tiles may not serve, which is then left to the sample.
+    """
+    work, counters, want = setup.work, setup.work.counters, setup.algorithm.want
     train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
     wanted = [_wants_threads(data) for data in (train, held_out)]
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
@@ -103,24 +120,33 @@ def compiled(setup: Setup, clock: Clock) -> None:
         # a guess at the seconds per iteration; afterwards they are measured
         cost = 3e-7 + 1e-9 * train.rows * (2 + setup.train.d)
         pace = Pace(_CHUNK_SECONDS, cost)
-        while work.counters[loops.STATUS] == loops.RUNNING:
+        while counters[loops.STATUS] == loops.RUNNING:
             budget = Budget(want, pace.chunk, setup.stop.max_iter)
             with pace.measured():
                 loops.loop(functions, train, held_out, budget, work)
-            clock.append((int(work.counters[loops.PASSES]), pace.seconds))
+            if counters[loops.BEYOND]:
+                counters[loops.BEYOND] = 0
+                with pace.interrupted(budget.passes):
+                    _iterate(setup)
+            clock.append((int(counters[loops.PASSES]), pace.seconds))
             presses.release()
 
 
 def python(setup: Setup, clock: Clock) -> None:
     """The same iteration, with the pass left to the sample."""
-    work, counters, update = setup.work, setup.work.counters, setup.algorithm.update
-    begun = time.perf_counter()
+    counters, begun = setup.work.counters, time.perf_counter()
     while counters[loops.STATUS] == loops.RUNNING:
-        answers = _answers(setup, work.points)
-        own = Own(work.options, work.state, counters[loops.ITERATIONS])
-        update(own, work.points, answers, work.iterate, work.report)
-        _settle(setup)
+        _iterate(setup)
         clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
+
+
+def _iterate(setup: Setup) -> None:
+    """A pass by the sample, and the update."""
+    work = setup.work
+    answers = _answers(setup, work.points)
+    own = Own(work.options, work.state, work.counters[loops.ITERATIONS])
+    setup.algorithm.update(own, work.points, answers, work.iterate, work.report)
+    _settle(setup)
 
 
 def foreign(setup: Setup, clock: Clock) -> None:
@@ -208,11 +234,19 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
     """A sample in memory as the compiled loop takes it; no sample is one without rows."""
     if sample is None:
         d, none = setup.train.d, np.empty((0, 0))
-        return Data(np.empty((0, d, 1)), none, 0, 1.0, np.zeros(d), np.zeros(d))
+        return Data(np.empty((0, d, 1)), none, 0, 1.0, np.zeros(d), np.zeros(d), math.inf)
     assert isinstance(sample, PackedSample)
     tiles = sample.even_tiles() if setup.model.even else sample.tiles
     moments = sample.moments()
-    return Data(tiles.data, tiles.weights, tiles.rows, sample.total, moments.m1, moments.m2)
+    return Data(
+        tiles.data,
+        tiles.weights,
+        tiles.rows,
+        sample.total,
+        moments.m1,
+        moments.m2,
+        sample.largest_u,
+    )
 
 
 def _wants_threads(data: Data) -> bool:

@@ -29,6 +29,8 @@ def stack_key(setup: Setup) -> Any:
         return None
     if not isinstance(setup.train, PackedSample) or not isinstance(setup.held, PackedSample | None):
         return None
+    if setup.train.largest_u < math.inf or (setup.held and setup.held.largest_u < math.inf):
+        return None  # the loop may have to go on with another sample
     tiles = setup.train.even_tiles() if setup.model.even else setup.train.tiles
     if tiles.rows * (2 + setup.train.d) >= reduction.PARALLEL_FROM:
         return None
@@ -134,4 +136,5 @@ def _stacked(parts: list[Data]) -> Data:
         np.array([part.total for part in parts]),
         np.stack([part.m1 for part in parts]),
         np.stack([part.m2 for part in parts]),
+        np.array([part.largest_u for part in parts]),
     )

@@ -19,6 +19,7 @@ from elubench.kernels import loops
 from elubench.models import Model
 from elubench.runs.drivers import Clock
 from elubench.runs.setup import Setup
+from elubench.samples import CondensedSample
 
 STATUSES = {
     loops.REACHED: "reached",
@@ -83,9 +84,15 @@ def result(
         model=setup.model,
         algorithm=setup.algorithm,
         compile_seconds=compiling,
-        details=describe(work.state) if describe is not None else {},
+        details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
     )
     return moved(ended, setup.origin)
+
+
+def _reading(setup: Setup) -> dict[str, Any]:
+    """Of a condensed sample, how many points a pass reads instead of n rows."""
+    sample = setup.train
+    return {"condensed_to": sample.condensed_to} if isinstance(sample, CondensedSample) else {}
 
 
 def moved(run: Run, by: Floats) -> Run:

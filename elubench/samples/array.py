@@ -36,8 +36,8 @@ class ArraySample(PackedSample):
         verdicts = np.zeros(len(packed.data), dtype=np.int64)
         step = max(1, _CHUNK_NUMBERS // d)
         for start in range(0, n, step):
-            ready(tiles.pack)(_chunk(X, start, start + step), start, packed.data, verdicts)
-            _check(verdicts)
+            ready(tiles.pack)(rows_of(X, slice(start, start + step)), start, packed.data, verdicts)
+            check_verdicts(verdicts)
         exponent = 0
         if row_weights is not None:
             exponent = math.frexp(float(row_weights.max()))[1]
@@ -102,14 +102,16 @@ class ArraySample(PackedSample):
         return ArraySample(self.rows()[mask], None if weights is None else weights[mask])
 
 
-def _chunk(X: Any, start: int, stop: int) -> Floats:
-    part = X.iloc[start:stop].to_numpy() if hasattr(X, "iloc") else X[start:stop]
+def rows_of(X: Any, places: Any) -> Floats:
+    """Rows of a table, by a slice or by their numbers, as contiguous float64."""
+    part = X.iloc[places].to_numpy() if hasattr(X, "iloc") else X[places]
     with np.errstate(over="ignore"):  # a wider float that becomes infinite is found below
         chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()
 
 
-def _check(verdicts: Any) -> None:
+def check_verdicts(verdicts: Any) -> None:
+    """Raise ValueError for the worst of the verdicts on the numbers of X."""
     found = set(verdicts.tolist())
     if tiles.HAS_NAN in found:
         raise ValueError("X must be finite, got NaN")

@@ -176,6 +176,8 @@ class PackedSample(Sample):
 
     #: Whether the sample has been moved close to 0 already.
     near = False
+    #: The tiles serve directions up to this size (|u| at d = 1); beyond it, :meth:`sums` may need more.
+    largest_u = math.inf
 
     def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
         self.tiles = tiles

@@ -1,0 +1,204 @@
+"""Rows of one coordinate, read once and condensed into a few thousand weighted points.
+
+The range is cut into bins. The rows of a bin are replaced by at most eight points with the same total
+weight and the same fifteen moments. All weights are positive, so for a function that a polynomial of
+degree 15 approximates on a bin to within E, the bin's sum is off by at most 2 E of its weight. With
+v = |u| width, a bin is v long in y = x u + b. Polynomials at Chebyshev's nodes are off by
+2 (v / 4)^16 |f^(16)| / 16!, and tanh, log cosh and sech^2 have their nearest poles at a distance of
+pi / 2, so this costs
+
+    T0: 2e-3 (v / 4)^16,   LC: 3e-4 (v / 4)^16,   C0: 5e-2 (v / 4)^16
+
+of the weight of the bins in which y is small, and exp(-2 |y|) of that elsewhere. T1, C1 and C2 lose as
+much of the sums of absolute values, and terms of degree 15 and 14 times the width. At v = 1/2 all of
+this is below 2e-15 of each sum, whatever the data: up to |u| = ``largest_u`` = 1/2 / width a pass reads
+the points. Beyond it what the bins lose is added up, and a pass reads the points if it comes to less
+than 1e-15 of W, of the mean |x| W or of the mean x^2 W, which is as exact as tanh itself is; else all
+rows. In practice the components are then so narrow that few rows lie between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elubench import checks
+from elubench.checks import Floats
+from elubench.kernels import layout
+from elubench.kernels.tiles import LARGEST, empty_tiles
+from elubench.samples.array import ArraySample, rows_of
+from elubench.samples.base import PackedSample
+from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
+
+_LOST = 1e-15
+_FEW_ROWS = 8192  # are all kept: condensing would leave as many points
+_LOOKED_AT = 4096  # rows that decide on the range
+# The range goes so far beyond these rows, but at most so many interquartile ranges from their median.
+_MARGIN, _FAR = 0.15, 24.0
+
+
+class CondensedSample(PackedSample):
+    """Rows of one coordinate, condensed into weighted points.
+
+    A pass costs as much as one over a few thousand rows and agrees with one over all rows to rounding.
+    Where it would not, which is possible for ``|u| > largest_u``, it reads all rows; X is kept for this,
+    and must not be changed. Rows far from the others are not condensed, but kept as they are.
+
+    Parameters
+    ----------
+    X : (n, 1) array-like of numbers, as for :class:`ArraySample`, or an ArraySample of one coordinate.
+    weights : (n,) array-like, optional; None for an ArraySample, which has its own.
+    """
+
+    def __init__(self, X: Any, weights: ArrayLike | None = None):
+        if not isinstance(X, ArraySample):
+            rows = checks.table(X)
+            given = checks.weights(weights, len(rows))
+            self._set(_condensed(rows, *scaled(given)), lambda: ArraySample(rows, given))
+            return
+        if weights is not None:
+            raise ValueError("weights must be None for an ArraySample, which has its own")
+        if X.d != 1:
+            raise ValueError(f"X must have one column to be condensed, got {X.d}")
+        packed = X.tiles.data.reshape(-1, 1)[: X.n]
+        own = X.tiles.weights.reshape(-1)[: X.n] if X.tiles.weights.size else None
+        self._set(_condensed(packed, own, X.exponent), lambda: X)
+
+    @classmethod
+    def _made(cls, points: Points, source: Callable[[], PackedSample] | None) -> CondensedSample:
+        made = cls.__new__(cls)
+        made._set(points, source)
+        return made
+
+    def _set(self, points: Points, source: Callable[[], PackedSample] | None) -> None:
+        self._points = points
+        self._source = source
+        self._full: PackedSample | None = None
+        self.largest_u = points.largest_u
+        rows = np.concatenate([points.base + points.local, points.rows])
+        packed = empty_tiles(len(rows), 1, weighted=True)
+        packed.data.reshape(-1)[: len(rows)] = rows
+        weights = np.concatenate([points.local_weights, points.row_weights])
+        packed.weights.reshape(-1)[: len(rows)] = weights
+        super().__init__(packed, points.n, points.exponent)
+
+    @property
+    def n_weighted(self) -> int:
+        return self._points.n_weighted
+
+    @property
+    def condensed_to(self) -> int:
+        """Number of weighted points that a pass reads."""
+        return self.tiles.rows
+
+    def full(self) -> PackedSample:
+        """The sample of all rows."""
+        if self._full is None:
+            if self._source is None:
+                raise ValueError(
+                    f"u must be at most {self.largest_u:g} in size for a sample that was condensed by "
+                    "parts, without its rows; give its Condenser a larger largest_u"
+                )
+            self._full = self._source()
+        return self._full
+
+    def _lost(self, u: float, b: float) -> float:
+        """Bound on what a pass over the points loses, as a share of the sums of 1, |x| and x^2."""
+        x, weights = self._points.base + self._points.local, self._points.local_weights
+        with np.errstate(all="ignore"):  # NaN where numbers overflow: all rows are read then
+            v = REACH * abs(u) / self.largest_u
+            nearest = np.maximum(np.abs(u * x + b) - v, 0.0)
+            lost = np.minimum(
+                math.log(0.1) + 16.0 * np.log(0.25 * v) - 2.0 * nearest, math.log(2.0)
+            )
+            share = np.maximum(1.0, x**2 / self.moments().m2)
+            return float(np.sum(weights * share * np.exp(lost)) / self.total)
+
+    def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        far = np.abs(u[:, 0]) > self.largest_u
+        far[far] = [not self._lost(*each) <= _LOST for each in zip(u[far, 0], b[far], strict=True)]
+        if not far.any():
+            return super().sums(u, b, want, even)
+        out = np.empty((len(u), layout.width(1, want)))
+        out[far] = self.full().sums(u[far], b[far], want, even)
+        if not far.all():
+            out[~far] = super().sums(u[~far], b[~far], want, even)
+        return out
+
+    def about(self, origin: Floats) -> CondensedSample:
+        by = float(origin[0])
+        old = self._points
+        source = None if self._source is None else (lambda: self.full().about(origin))
+        points = old._replace(base=old.base - by, rows=old.rows - by)
+        moved = CondensedSample._made(points, source)
+        moved.near = True
+        return moved
+
+    def split(
+        self, fraction: float = 0.1, seed: int = 0
+    ) -> tuple[CondensedSample, CondensedSample]:
+        """Training and validation samples, the rows being those of :meth:`ArraySample.split`."""
+        full = None if self._source is None else self.full()
+        if not isinstance(full, ArraySample):
+            raise ValueError(
+                "the sample must have its rows to be split, got one condensed by parts or moved"
+            )
+        train, held_out = full.split(fraction, seed)
+        return CondensedSample(train), CondensedSample(held_out)
+
+
+class Condenser(Bins):
+    """Condenses rows part by part: from files, or on many machines.
+
+    Condensers with the same arguments have the same bins, and can be merged.
+
+    Parameters
+    ----------
+    low, high : range in which rows are condensed; rows outside are kept one by one.
+    largest_u : directions |u| that the sample must serve; by default at least 192 / (high - low).
+    """
+
+    def finish(self) -> CondensedSample:
+        """The sample of all rows read, without the rows themselves."""
+        if self.n_weighted < 2:
+            raise ValueError(
+                f"at least 2 rows of positive weight must have been added, got {self.n_weighted}"
+            )
+        return CondensedSample._made(self.points(), None)
+
+
+def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
+    """A table that has been checked, at once."""
+    n = len(X)
+    if n <= _FEW_ROWS and X.shape[1] == 1:
+        rows = rows_of(X, slice(0, n)).reshape(-1)
+        check_rows(rows)
+        kept = np.ones(n) if weights is None else weights
+        none, some = np.empty(0), kept > 0.0
+        count = int(np.count_nonzero(some))
+        return Points(0.0, none, none, rows[some], kept[some], exponent, n, count, math.inf)
+    bins = Bins(*_range(X))
+    bins.add_scaled(X, weights, exponent)
+    return bins.points()
+
+
+def _range(X: Any) -> tuple[float, float]:
+    """Where most rows are, judged by one at random from each of many equal parts."""
+    at = (np.arange(_LOOKED_AT) + np.random.default_rng(0).random(_LOOKED_AT)) / _LOOKED_AT
+    rows = np.sort(rows_of(X, (at * len(X)).astype(np.int64))[:, 0])
+    rows = rows[np.abs(rows) <= LARGEST]
+    if not rows.size:
+        return -1.0, 1.0
+    lowest, middle, highest = (float(rows[place]) for place in (0, len(rows) // 2, -1))
+    reach = highest - lowest
+    quarter = len(rows) // 4
+    spread = float(rows[3 * quarter] - rows[quarter]) or reach
+    if reach == 0.0:  # any range that float64 can cut into bins
+        spread = reach = max(2.0**-20 * abs(middle), 1e-280)
+    low = max(lowest - _MARGIN * reach, middle - _FAR * spread, -0.99 * LARGEST)
+    high = min(highest + _MARGIN * reach, middle + _FAR * spread, 0.99 * LARGEST)
+    return low, high
