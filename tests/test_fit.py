@@ -384,6 +384,27 @@ class TestSamples:
         assert fit.status == "interrupted"
         assert any("interrupted" in note for note in fit.notes)
 
+    @pytest.mark.parametrize(("model", "algorithm"), [("general", "auto"), ("diagonal", "lbfgs")])
+    def test_interrupted_in_any_read(self, model, algorithm):
+        """Before candidates were compared there is nothing to return; afterwards there always is."""
+        rows = eb.ArraySample(two(60, 2, 1.5, seed=1))
+        whole = Elsewhere(rows)
+        best = eb.fit(whole, model, algorithm, starts=2)
+        first = None
+        for read in range(1, whole.reads + 1):
+            try:
+                fit = eb.fit(Elsewhere(rows, interrupt=read), model, algorithm, starts=2)
+            except KeyboardInterrupt:
+                assert first is None, f"lost in read {read}, and not in read {first}"
+                continue
+            first = first or read
+            assert fit.status == "interrupted"
+            assert fit.notes[-1].startswith("the fit was interrupted")
+            assert 0.0 <= fit.gain <= best.gain + 1e-3
+        assert first is not None
+        assert first <= 3  # what spoils a model, the directions of the data; then the candidates
+        assert fit.gain == best.gain
+
     def test_lattice(self):
         fit = eb.fit(eb.LatticeSample.gaussian(10**8, 2, seed=0), "general")
         assert (fit.n, fit.d, fit.regime) == (10**8, 2, "over-specified")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from elubench.checks import Floats
@@ -16,12 +18,14 @@ _APART = 0.1  # distance of two starts, in standard deviations of a component, t
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
-def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
+def starts(
+    model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[Floats], int]:
     """The best start, a second one if it belongs to another maximum, and the number of passes made.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
-    apart it goes almost all the way.
+    apart it goes almost all the way. ``stopped`` is asked after a read whether to leave it at that.
     """
     points, passes = model.candidates(sample)
     single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
@@ -41,6 +45,8 @@ def starts(model: Model, sample: Sample) -> tuple[list[Floats], int]:
                 "X must have more than two points, got two points, to which both components shrink: "
                 "the likelihood is unbounded"
             )
+        if stopped():
+            return [points[0]], passes
     apart = _APART * float(np.sqrt(np.min(scales[0])))
     others = [k for k in range(1, len(points)) if model.location_error(*points[[0, k]]) > apart]
     if not others:

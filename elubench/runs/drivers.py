@@ -76,11 +76,12 @@ def make_ready(setup: Setup, driver: Driver) -> None:
 
 def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
     """Iterate to the end; the clock, and whether Ctrl-C was pressed."""
-    setup.begin()
     clock = [(0, 0.0)]
     try:
+        setup.begin()
         driver(setup, clock)
     except KeyboardInterrupt:
+        setup.begin()
         setup.work.iterate[:] = setup.work.previous
         return clock, True
     return clock, False
