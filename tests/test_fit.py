@@ -504,3 +504,33 @@ class TestRefusals:
     def test_names_come_before_the_data(self):
         with pytest.raises(ValueError, match="algorithm must be"):
             eb.fit("no data at all", algorithm="fast")
+
+
+class TestUnits:
+    """A power of two changes exponents alone, so nothing may differ by a bit."""
+
+    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("d", [1, 2, 4])
+    @pytest.mark.parametrize("exponent", [-465, -332, -170, 170, 332, 465])
+    def test_of_a_fit(self, model, d, exponent):
+        """From 1e-140 to 1e140, with columns of different spread."""
+        X = two(60, d, 1.5, seed=d) * 4.0 ** np.arange(d)
+        factor = 2.0**exponent
+        usual, other = eb.fit(X, model), eb.fit(factor * X, model)
+        assert other.location.tobytes() == (factor * usual.location).tobytes()
+        assert other.scale.tobytes() == (factor * factor * usual.scale).tobytes()
+        assert (other.status, other.regime) == (usual.status, usual.regime)
+        assert other.run.n_iter == usual.run.n_iter
+        assert other.gain == pytest.approx(usual.gain, abs=1e-9)  # a difference of two losses
+
+    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("exponent", [-465, 465])
+    def test_of_derivatives(self, model, exponent):
+        X = two(60, 2, 1.5, seed=2) * [1.0, 3.0]
+        factor, one = 2.0**exponent, named(model)
+        usual, other = eb.ArraySample(X), eb.ArraySample(factor * X)
+        point = one.default_start(usual) * np.linspace(0.4, 0.9, one.n_params(2))
+        gradient = one.gradient(other, factor * point) * factor
+        hessian = one.hessian(other, factor * point) * factor * factor
+        assert gradient.tobytes() == one.gradient(usual, point).tobytes()
+        assert hessian.tobytes() == one.hessian(usual, point).tobytes()

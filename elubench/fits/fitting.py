@@ -107,11 +107,12 @@ def fit(
     passes = float(_check_columns(model, train))
     with interrupts.held() as presses:
         begins, reads = starts_of(model, train, presses.stopped)
+        interrupted = presses.stopped()
     passes += reads
     rng = np.random.default_rng(seed)
     further = (model.random_start(train, rng) for _ in range(starts - 1))
     runs, interrupted = ended(
-        chain(begins, further), presses.stopped(), train, model, chosen,
+        chain(begins, further), interrupted, train, model, chosen,
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
     passes += sum(one.passes for one in runs)
