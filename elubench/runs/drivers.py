@@ -22,6 +22,7 @@ from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles
+from elubench.runs.contest import Contest
 from elubench.runs.setup import Setup
 from elubench.samples import Sample
 from elubench.samples.base import PackedSample
@@ -92,21 +93,24 @@ def compiled(setup: Setup, clock: Clock) -> None:
     work, want = setup.work, setup.algorithm.want
     train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
     wanted = [_wants_threads(data) for data in (train, held_out)]
+    size = train.rows * (2 + setup.train.d)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
-        functions = setup.functions(
-            *(
-                reduction.pass_parallel if inside and threads else reduction.pass_serial
-                for threads in wanted
-            )
+        alone = setup.functions(reduction.pass_serial, reduction.pass_serial)
+        threaded = setup.functions(
+            *(reduction.pass_parallel if each else reduction.pass_serial for each in wanted)
         )
+        contest = Contest(inside, size)
         # a guess at the seconds per iteration; afterwards they are measured
-        cost = 3e-7 + 1e-9 * train.rows * (2 + setup.train.d)
-        pace = Pace(_CHUNK_SECONDS, cost)
+        pace = Pace(_CHUNK_SECONDS, 3e-7 + 1e-9 * size)
         while work.counters[loops.STATUS] == loops.RUNNING:
+            before = int(work.counters[loops.PASSES]), pace.seconds
+            pace.chunk = contest.passes(pace.chunk)
             budget = Budget(want, pace.chunk, setup.stop.max_iter)
             with pace.measured():
+                functions = threaded if contest.threads else alone
                 loops.loop(functions, train, held_out, budget, work)
             clock.append((int(work.counters[loops.PASSES]), pace.seconds))
+            contest.judge(clock[-1][0] - before[0], clock[-1][1] - before[1])
             presses.release()
 
 
