@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import scaled
+from conftest import needs_jit, scaled
 from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
 from elubench.algorithms.known import commands
-from elubench.fits import regimes, result
+from elubench.fits import evidence, regimes, result
 from elubench.models import directions
 from elubench.models.known import named
 
@@ -534,3 +534,30 @@ class TestUnits:
         hessian = one.hessian(other, factor * point) * factor * factor
         assert gradient.tobytes() == one.gradient(usual, point).tobytes()
         assert hessian.tobytes() == one.hessian(usual, point).tobytes()
+
+
+class TestWhatIsLeftToEM:
+    """A run that has converged is called so, and one that has not is not."""
+
+    @needs_jit
+    @pytest.mark.parametrize(("d", "seed"), [(1, 1), (2, 0), (2, 1)])
+    @pytest.mark.parametrize("algorithm", ["newton-anderson", "lbfgs"])
+    def test_where_em_crawls(self, d, seed, algorithm):
+        """At a billion rows 1 - factor is 1e-7 and less, which coarse differences take for a saddle."""
+        sample = eb.LatticeSample.gaussian(10**9, d, seed=seed)
+        assert eb.fit(sample, "diagonal", algorithm).status == "converged"
+
+    def test_at_a_saddle(self):
+        """Across the gap between clusters, halfway: a stationary point that EM leaves."""
+        X = np.array([[-3.0, -0.5], [-3.0, 0.5], [3.0, -0.5], [3.0, 0.5]] * 5)
+        X += 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+        sample = eb.ArraySample(X)
+        factor, left, _ = evidence.contraction(named("isotropic"), sample, np.array([0.0, 0.4]))
+        assert factor == 1.0
+        assert left > 1.0
+
+    def test_polyak_stops_where_one_gaussian_is_beaten(self):
+        X = np.exp(0.7 * np.random.default_rng(1).standard_normal((200, 3)))
+        fit = eb.fit(X, "general", "polyak")
+        assert fit.status == "stalled"
+        assert any("EM would still gain" in note for note in fit.notes)

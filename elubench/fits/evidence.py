@@ -82,8 +82,10 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
     The factor is the largest eigenvalue of the derivative of EM's step, by differences. A step gains
-    half the slope times its length, and the steps after it form a geometric series. Rows count once
-    each for this, whatever their weights, as they do for the tolerance of a run.
+    half the slope times its length, and the steps after it form a geometric series. Where the factor
+    is 1 as far as differences can tell, the series has no end, but its sum is at most the slope times
+    the way to the maximum, about as far as the components are apart or as the radius n^(-1/8). Rows
+    count once each for this, whatever their weights, as they do for the tolerance of a run.
 
     One read serves a whole block of directions. If the block does not span all parameters, it is
     refined by subspace iteration.
@@ -91,8 +93,9 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     p, d = len(params), sample.d
     units = np.resize(np.sqrt(np.broadcast_to(model.scale(sample, params), d)), p)
     apart = 0.5 * (params - model.swapped(params))
-    # on the curve the scale falls as components move apart: stay well within one scale
-    h = 1e-4 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
+    # on the curve the scale falls as components move apart: stay well within one scale. Sums are right
+    # to 1e-15 or so, and where EM crawls 1 - factor is as small as n^(-3/4): h must not hide either
+    h = 1e-6 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
     block = min(p, BLOCK)
     basis = np.eye(p)
     if block < p:
@@ -100,21 +103,26 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
         wanted[:, 0] = apart / units
         basis, _ = np.linalg.qr(wanted)
     passes = 1 if block == p else REFINEMENTS
-    values, step = np.ones(1), 0.0
+    values, step, slope = np.ones(1), 0.0, 0.0
     for _ in range(passes):
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
         answers = model.evaluate(sample, points)
         em = answers.em
         with np.errstate(all="ignore"):  # NaN where the gradient overflows
             step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
+            slope = float(np.linalg.norm(answers.gradient[0] * units))
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
             return math.nan, math.nan, passes
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
-    factor = float(min(np.max(np.abs(values)), 1.0))
-    left = sample.n_weighted * step / max(1.0 - factor, np.finfo(float).eps)
-    return factor, left, passes
+    largest = float(np.max(np.abs(values)))
+    factor = min(largest, 1.0)
+    gain = step / max(1.0 - factor, np.finfo(float).eps)
+    if largest < 1.0 + h:  # else this is a saddle
+        reach = max(float(np.linalg.norm(apart / units)), float(sample.n_weighted) ** -0.125)
+        gain = min(gain, slope * reach)
+    return factor, float(sample.n_weighted * gain), passes
 
 
 def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:

@@ -141,8 +141,9 @@ def fit(
     status = best.status
     if status == "converged" and left > _LEFT:
         status = "stalled"
+        amount = f"about {left:.2g}" if factor < 1.0 else "an unknown amount"  # at a saddle
         notes.append(
-            f"{chosen.name} stopped where EM would still gain about {left:.2g} in log-likelihood; "
+            f"{chosen.name} stopped where EM would still gain {amount} in log-likelihood; "
             "use newton-anderson"
         )
     if interrupted:
