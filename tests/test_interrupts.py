@@ -8,8 +8,11 @@ from contextlib import suppress
 
 import pytest
 from conftest import needs_jit, python, scaled
+from study_tools import small
 
+import elubench as eb
 from elubench.kernels import _jit, interrupts
+from elubench.studies import store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX signals")
 
@@ -91,6 +94,25 @@ class TestHeld:
             with suppress(KeyboardInterrupt):
                 press()
             assert presses.heard
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_study_hears_it_even_where_the_exception_is_lost(monkeypatch, tmp_path, place):
+    """As in a finaliser: in the first look at the folder, and in the last."""
+    count, check = [0], store.Store.check
+
+    def losing(self, *arguments, **options):
+        count[0] += 1
+        if count[0] == place:
+            with suppress(KeyboardInterrupt):
+                press()
+        return check(self, *arguments, **options)
+
+    monkeypatch.setattr(store.Store, "check", losing)
+    with pytest.raises(KeyboardInterrupt):
+        eb.run_study(small(), tmp_path)
+    assert count[0] >= place
+    assert eb.run_study(small(), tmp_path).finished
 
 
 @needs_jit

@@ -79,7 +79,7 @@ def results(several: Iterable[Ended], metrics: bool) -> list[Run]:
             if presses.stopped():
                 presses.release()  # a second one
             made.append(_result(ended, metrics, presses))
-        if presses.stopped() and made:  # too late for the losses, but not to be lost
+        if made and presses.stopped():  # too late for the losses, but not to be lost
             made[-1] = replace(made[-1], status="interrupted")
     return made
 
