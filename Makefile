@@ -64,6 +64,11 @@ SEED  ?= 1
 fuzz: $(READY) ## fit CASES random data sets (2000) from SEED (1), and compare with a naive EM
 	ELUBENCH_FUZZ=$(CASES) ELUBENCH_FUZZ_SEED=$(SEED) $(PY) -m pytest tests/fuzz --numprocesses=2 -q $(ARGS)
 
+.PHONY: faults
+faults: $(READY) ## press Ctrl-C 2000 times, kill studies 100 times and Dask workers 15 times
+	ELUBENCH_TEST_INTERRUPTS=2000 ELUBENCH_TEST_KILLS=100 ELUBENCH_TEST_WORKER_KILLS=15 $(PY) -m pytest \
+		tests/test_interrupts.py tests/test_store.py tests/test_engines.py $(ARGS)
+
 .PHONY: coverage
 coverage: $(READY) ## run the tests as plain Python and show which lines they miss
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest --numprocesses=2 --dist=worksteal \

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import math
 import numbers
+import re
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +25,30 @@ Floats = NDArray[np.float64]
 
 #: The largest integer that a kernel takes.
 MOST = 2**63 - 1
+
+
+# A file that people write has neither; on a key of 50,000 parts tomllib spends a minute.
+_MOST_CHARACTERS, _MOST_DOTS = 10**6, 100
+_STRINGS = re.compile(r"""'[^'\n]*'|"[^"\n]*"|#.*""")
+
+
+def toml(text: str) -> dict[str, Any]:
+    """The values in a TOML file; ValueError says why there are none, and in which line."""
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"must have at most {_MOST_CHARACTERS:,} characters, got {len(text):,}")
+    for number, line in enumerate(text.split("\n"), 1):
+        # dots one after the other are part of no key
+        if (
+            line.count(".") > _MOST_DOTS
+            and len(re.findall(r"[^.]\.", _STRINGS.sub("_", line))) > _MOST_DOTS
+        ):
+            raise ValueError(f"a key must have at most {_MOST_DOTS} dots (at line {number})")
+    try:
+        return tomllib.loads(text + "\n")  # so that an error in the last line has its number
+    except RecursionError:
+        raise ValueError("tables or lists are nested too deeply") from None
+    except ValueError as error:  # TOML's own, or an integer of thousands of digits
+        raise ValueError(str(error).partition(";")[0]) from None
 
 
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:

@@ -1,6 +1,7 @@
 """Engines: the same rows from Dask as from this process, also when workers die."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,6 +17,9 @@ from elubench import studies
 from elubench.studies import engines, performing, plan, reading
 
 distributed = pytest.importorskip("distributed")
+
+#: How many times a worker is killed; 15 in a thorough check.
+WORKER_KILLS = int(os.environ.get("ELUBENCH_TEST_WORKER_KILLS", "1"))
 
 STUDY = small(
     models=["isotropic", "diagonal"],
@@ -64,12 +68,14 @@ class TestDask:
         assert set(rows["threads"]) == {1}
         assert not rows["comparable"].any()
 
-    def test_killed_worker_in_the_middle(self, cluster, expected, tmp_path):
+    @pytest.mark.parametrize("number", range(WORKER_KILLS))
+    def test_killed_worker_in_the_middle(self, cluster, expected, tmp_path, number):
         killed = []
+        moment = 5 if number == 0 else random.Random(number).randrange(1, 20)
 
         def kill(progress):
-            if progress.tasks_done == 5 and not killed:
-                killed.append(worker_pids(cluster)[0])
+            if progress.tasks_done >= moment and not killed:
+                killed.append(worker_pids(cluster)[number % 2])
                 os.kill(killed[0], signal.SIGKILL)
 
         ended = eb.run_study(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import scaled
+from conftest import needs_jit, scaled
 from elsewhere import Elsewhere, Splitting
 
 import elubench as eb
 from elubench.algorithms.known import commands
-from elubench.fits import regimes, result
+from elubench.fits import evidence, regimes, result
 from elubench.models import directions
 from elubench.models.known import named
 
@@ -384,6 +384,27 @@ class TestSamples:
         assert fit.status == "interrupted"
         assert any("interrupted" in note for note in fit.notes)
 
+    @pytest.mark.parametrize(("model", "algorithm"), [("general", "auto"), ("diagonal", "lbfgs")])
+    def test_interrupted_in_any_read(self, model, algorithm):
+        """Before candidates were compared there is nothing to return; afterwards there always is."""
+        rows = eb.ArraySample(two(60, 2, 1.5, seed=1))
+        whole = Elsewhere(rows)
+        best = eb.fit(whole, model, algorithm, starts=2)
+        first = None
+        for read in range(1, whole.reads + 1):
+            try:
+                fit = eb.fit(Elsewhere(rows, interrupt=read), model, algorithm, starts=2)
+            except KeyboardInterrupt:
+                assert first is None, f"lost in read {read}, and not in read {first}"
+                continue
+            first = first or read
+            assert fit.status == "interrupted"
+            assert fit.notes[-1].startswith("the fit was interrupted")
+            assert 0.0 <= fit.gain <= best.gain + 1e-3
+        assert first is not None
+        assert first <= 3  # what spoils a model, the directions of the data; then the candidates
+        assert fit.gain == best.gain
+
     def test_lattice(self):
         fit = eb.fit(eb.LatticeSample.gaussian(10**8, 2, seed=0), "general")
         assert (fit.n, fit.d, fit.regime) == (10**8, 2, "over-specified")
@@ -483,3 +504,60 @@ class TestRefusals:
     def test_names_come_before_the_data(self):
         with pytest.raises(ValueError, match="algorithm must be"):
             eb.fit("no data at all", algorithm="fast")
+
+
+class TestUnits:
+    """A power of two changes exponents alone, so nothing may differ by a bit."""
+
+    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("d", [1, 2, 4])
+    @pytest.mark.parametrize("exponent", [-465, -332, -170, 170, 332, 465])
+    def test_of_a_fit(self, model, d, exponent):
+        """From 1e-140 to 1e140, with columns of different spread."""
+        X = two(60, d, 1.5, seed=d) * 4.0 ** np.arange(d)
+        factor = 2.0**exponent
+        usual, other = eb.fit(X, model), eb.fit(factor * X, model)
+        assert other.location.tobytes() == (factor * usual.location).tobytes()
+        assert other.scale.tobytes() == (factor * factor * usual.scale).tobytes()
+        assert (other.status, other.regime) == (usual.status, usual.regime)
+        assert other.run.n_iter == usual.run.n_iter
+        assert other.gain == pytest.approx(usual.gain, abs=1e-9)  # a difference of two losses
+
+    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("exponent", [-465, 465])
+    def test_of_derivatives(self, model, exponent):
+        X = two(60, 2, 1.5, seed=2) * [1.0, 3.0]
+        factor, one = 2.0**exponent, named(model)
+        usual, other = eb.ArraySample(X), eb.ArraySample(factor * X)
+        point = one.default_start(usual) * np.linspace(0.4, 0.9, one.n_params(2))
+        gradient = one.gradient(other, factor * point) * factor
+        hessian = one.hessian(other, factor * point) * factor * factor
+        assert gradient.tobytes() == one.gradient(usual, point).tobytes()
+        assert hessian.tobytes() == one.hessian(usual, point).tobytes()
+
+
+class TestWhatIsLeftToEM:
+    """A run that has converged is called so, and one that has not is not."""
+
+    @needs_jit
+    @pytest.mark.parametrize(("d", "seed"), [(1, 1), (2, 0), (2, 1)])
+    @pytest.mark.parametrize("algorithm", ["newton-anderson", "lbfgs"])
+    def test_where_em_crawls(self, d, seed, algorithm):
+        """At a billion rows 1 - factor is 1e-7 and less, which coarse differences take for a saddle."""
+        sample = eb.LatticeSample.gaussian(10**9, d, seed=seed)
+        assert eb.fit(sample, "diagonal", algorithm).status == "converged"
+
+    def test_at_a_saddle(self):
+        """Across the gap between clusters, halfway: a stationary point that EM leaves."""
+        X = np.array([[-3.0, -0.5], [-3.0, 0.5], [3.0, -0.5], [3.0, 0.5]] * 5)
+        X += 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+        sample = eb.ArraySample(X)
+        factor, left, _ = evidence.contraction(named("isotropic"), sample, np.array([0.0, 0.4]))
+        assert factor == 1.0
+        assert left > 1.0
+
+    def test_polyak_stops_where_one_gaussian_is_beaten(self):
+        X = np.exp(0.7 * np.random.default_rng(1).standard_normal((200, 3)))
+        fit = eb.fit(X, "general", "polyak")
+        assert fit.status == "stalled"
+        assert any("EM would still gain" in note for note in fit.notes)

@@ -8,8 +8,11 @@ from contextlib import suppress
 
 import pytest
 from conftest import needs_jit, python, scaled
+from study_tools import small
 
+import elubench as eb
 from elubench.kernels import _jit, interrupts
+from elubench.studies import store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX signals")
 
@@ -93,6 +96,25 @@ class TestHeld:
             assert presses.heard
 
 
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_study_hears_it_even_where_the_exception_is_lost(monkeypatch, tmp_path, place):
+    """As in a finaliser: in the first look at the folder, and in the last."""
+    count, check = [0], store.Store.check
+
+    def losing(self, *arguments, **options):
+        count[0] += 1
+        if count[0] == place:
+            with suppress(KeyboardInterrupt):
+                press()
+        return check(self, *arguments, **options)
+
+    monkeypatch.setattr(store.Store, "check", losing)
+    with pytest.raises(KeyboardInterrupt):
+        eb.run_study(small(), tmp_path)
+    assert count[0] >= place
+    assert eb.run_study(small(), tmp_path).finished
+
+
 @needs_jit
 def test_a_kernel_is_whole_before_an_interrupt_is_heard():
     """LLVM's modules have two owners for an instant: freed twice, were it heard in between."""
@@ -138,12 +160,17 @@ def pressing():
 
 threading.Thread(target=pressing, daemon=True).start()
 
+def statuses(got):
+    return [getattr(one, "status", "") for one in (got if isinstance(got, list) else [got])]
+
 def caught(work, longest):
     'Press Ctrl-C at a random moment. What the work returned, if it did; whether the press was heard.'
     got, heard = None, False
     try:
         wanted.append(longest)
         got = work()
+        if "interrupted" in statuses(got):
+            raise KeyboardInterrupt
         deadline = time.monotonic() + 60.0
         while not pressed and time.monotonic() < deadline:
             time.sleep(0.0001)
@@ -224,6 +251,61 @@ print(json.dumps([lost, sorted(found)]))
 """
         )
         assert (lost, found) == (0, ["same"])
+
+    def test_many_runs(self):
+        """Runs that are not interrupted are whole; one of them is, or the press was raised."""
+        lost, found, kept = python(
+            PRESSING
+            + f"""
+samples = [eb.ArraySample(np.random.default_rng(seed).standard_normal((40 + seed, 1)))
+           for seed in range(6)]
+def work():
+    return eb.run_many(samples, "isotropic", eb.EM(), max_iter={scaled(3000, 6)}, metrics=True)
+expected, begun = [one.trace.drop(columns="seconds") for one in work()], time.perf_counter()
+for _ in range(5):
+    work()
+longest = (time.perf_counter() - begun) / 5
+lost, found, kept = 0, set(), 0
+for _ in range({PRESSES}):
+    got, heard = caught(work, longest)
+    ends = [one.status for one in got or ()]
+    lost += not heard
+    if got is not None and ends.count("interrupted"):
+        kept += 1
+    for one, whole in zip(got or (), expected):
+        same = one.status == "interrupted" or one.trace.drop(columns="seconds").equals(whole)
+        found.add("same" if same else "other")
+print(json.dumps([lost, sorted(found), kept]))
+"""
+        )
+        assert lost == 0
+        assert found == ["same"]
+        assert kept > 0
+
+    def test_fits(self):
+        """A fit that is pressed at says so, or raises; it is never worse than its best start."""
+        lost, least = python(
+            PRESSING
+            + f"""
+X = np.random.default_rng(0).standard_normal(({scaled(300, 30)}, 2)) + [[1.5, 0.0]]
+X[::2] *= -1.0
+def work():
+    return eb.fit(X, starts=2)
+whole, begun = work(), time.perf_counter()
+for _ in range(5):
+    work()
+longest = (time.perf_counter() - begun) / 5
+lost, least = 0, whole.gain
+for _ in range({scaled(PRESSES, 4)}):
+    got, heard = caught(work, longest)
+    lost += not heard
+    if got is not None:
+        least = min(least, got.gain)
+print(json.dumps([lost, least]))
+"""
+        )
+        assert lost == 0
+        assert least >= 0.0
 
     @needs_jit
     def test_studies(self):

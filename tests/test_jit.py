@@ -1,7 +1,9 @@
 """Compilation and the kernel cache: nothing at import, everything once, no fault fatal."""
 
+import importlib
 import os
 import shutil
+import sys
 import threading
 from pathlib import Path
 
@@ -191,6 +193,71 @@ class TestCache:
             stamps.append(_cache._Locator.from_function(cube, str(source)).get_source_stamp())
         assert stamps[0] != stamps[1]
         assert stamps[0] == stamps[2]
+
+    OUTSIDE = {  # noqa: RUF012
+        "stamped_kernel.py": """
+import numpy as np
+from elubench.kernels import kernel
+from elubench.kernels.vectors import norm
+import stamped_names as names
+from stamped_helper import helper
+@kernel("exact", "float64(float64)")
+def entry(x):
+    return helper(x) + names.SHIFT + names.deep.by_name(x) + norm(np.ones(1)) - 1.0
+""",
+        "stamped_helper.py": """
+import numba
+from stamped_deep import deep
+@numba.njit
+def helper(x):
+    return deep(x)
+""",
+        "stamped_names.py": "import stamped_deep as deep\nfrom stamped_values import SHIFT\n",
+        "stamped_values.py": "SHIFT = 0.5\n",
+        "stamped_deep.py": """
+import numba
+@numba.njit
+def deep(x):
+    return 2.0 * x
+@numba.njit
+def by_name(x):
+    return 3.0 * x
+""",
+        "stamped_other.py": "UNUSED = 1\n",
+    }
+
+    @pytest.mark.parametrize(
+        ("name", "old", "new", "same"),
+        [
+            ("stamped_kernel.py", "- 1.0", "- 2.0", False),
+            ("stamped_helper.py", "deep(x)", "-deep(x)", False),
+            ("stamped_deep.py", "2.0 * x", "7.0 * x", False),
+            ("stamped_deep.py", "3.0 * x", "7.0 * x", False),
+            ("stamped_values.py", "0.5", "1.5", False),
+            ("stamped_other.py", "1", "2", True),
+        ],
+    )
+    def test_an_edit_to_what_a_kernel_from_outside_calls(
+        self, folder, tmp_path, monkeypatch, name, old, new, same
+    ):
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        monkeypatch.setattr(_jit, "_registry", [])
+
+        def stamp():
+            for file in self.OUTSIDE:
+                monkeypatch.delitem(sys.modules, file.removesuffix(".py"), raising=False)
+            entry = importlib.import_module("stamped_kernel").entry
+            function, source = getattr(entry, "py_func", entry), tmp_path / "stamped_kernel.py"
+            return _cache._Locator.from_function(function, str(source)).get_source_stamp()
+
+        for file, text in self.OUTSIDE.items():
+            (tmp_path / file).write_text(text)
+        before = stamp()
+        assert stamp() == before
+        edited = tmp_path / name
+        edited.write_text(edited.read_text().replace(old, new))
+        assert (stamp() == before) is same
 
 
 class TestFolder:

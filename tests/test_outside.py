@@ -41,8 +41,8 @@ class Mine(EM):
     factor: float = {factor}
     command = ""
 
-    def options(self, weight=1.0):
-        return super().options(weight)[:0]
+    def options(self, rows=1.0):
+        return super().options(rows)[:0]
 """
 
 

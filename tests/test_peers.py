@@ -374,6 +374,11 @@ class TestWorker:
         monkeypatch.setattr(session, "_clock", lambda count: 1.0 / count)
         assert session.turn(4) is None
 
+    def test_a_disturbed_turn_is_repeated(self, monkeypatch):
+        session, taken = worker.Session(fake_peers.Steady), iter([2.0, 1.0, 2.0, 10.0])
+        monkeypatch.setattr(session, "_clock", lambda count: next(taken))
+        assert session.turn(4) == 2.0
+
     def test_slow_calls_are_not_repeated(self, monkeypatch):
         session, counts = worker.Session(fake_peers.Steady), []
         monkeypatch.setattr(session, "_clock", lambda count: counts.append(count) or 5.0 * count)
@@ -672,6 +677,15 @@ class TestRows:
         assert by["steady"]["rounds"] == 2
         assert by["elubench"]["limit_ratio"] == 1.25  # of 1.25, 1 and 2
         assert by["elubench"]["ratio"] == 1.0
+
+    def test_no_round_in_which_all_limits_counted(self):
+        turns = [
+            rounds.Turns(known.ELUBENCH, times=[6.0, 8.0, math.nan]),
+            rounds.Turns(known.READING, times=[math.nan, 2.0, 2.0]),
+            rounds.Turns(known.TANH, times=[1.0, math.nan, 1.0]),
+        ]
+        rows = comparison.iteration_rows(rounds.Crew(), heat("iteration"), turns)
+        assert rows[0]["limit_ratio"] == 3.5  # of 6 / 2 and 8 / 2
 
     def test_turns_that_did_not_count(self):
         turns = [

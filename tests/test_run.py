@@ -2,6 +2,7 @@
 
 import _thread
 import math
+import signal
 import threading
 import warnings
 
@@ -28,7 +29,8 @@ from elubench import (
     run,
     run_many,
 )
-from elubench.runs import together
+from elubench.runs import together, trace
+from elubench.runs.setup import Stop, Truth, set_up
 
 MODELS = {"isotropic": Isotropic(), "diagonal": Diagonal(), "general": General()}
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -363,6 +365,44 @@ class TestInterrupts:
                     sample, "isotropic", GradientDescent(eta=1e-14), [0.3], max_iter=one.n_iter
                 )
                 assert alone.params.tobytes() == one.params.tobytes()
+
+    @pytest.mark.parametrize("read", range(1, 9))
+    def test_while_losses_are_computed(self, read):
+        """The iterates are there; losses up to the press, too, and no run is lost."""
+        samples = [ArraySample(gaussian(50, 1, seed)) for seed in range(3)]
+        whole = run_many(samples, "isotropic", EM(), max_iter=10, metrics=True)
+        assert [one.status for one in whole] == ["max_iter"] * 3
+        seen = [Elsewhere(one) for one in samples]
+        run_many(seen, "isotropic", EM(), max_iter=10, metrics=False)
+        reads = seen[0].reads
+        seen = [samples[0], Elsewhere(samples[1], interrupt=reads + read), samples[2]]
+        got = run_many(seen, "isotropic", EM(), max_iter=10, metrics=True)
+        pressed = read <= 2  # eight points in a read, and eleven in a trace
+        status = "interrupted" if pressed else "max_iter"
+        assert [one.status for one in got] == ["max_iter", status, status]
+        computed = 8 * read if pressed else 11
+        for place, known in ((0, 11), (1, computed), (2, 0 if pressed else 11)):
+            one, other = got[place], whole[place]
+            assert one.params.tobytes() == other.params.tobytes()
+            assert points(one).tobytes() == points(other).tobytes()
+            gaps = one.trace["gap"]
+            assert gaps[:known].tolist() == other.trace["gap"][:known].tolist()
+            assert gaps[known:].isna().all()
+
+    def test_a_second_time_while_traces_are_made(self):
+        pressed = []
+
+        def pressing(setups):
+            for ended in together.drive_all(setups):
+                signal.raise_signal(signal.SIGINT)
+                pressed.append(ended)
+                yield ended
+
+        parts, stop = (ArraySample(gaussian(50, 1, 0)), None), Stop.checked(3, None, None)
+        setups = [set_up(parts, "isotropic", EM(), None, stop, Truth(None, None)) for _ in range(4)]
+        with pytest.raises(KeyboardInterrupt):
+            trace.results(pressing(setups), metrics=False)
+        assert len(pressed) == 2
 
     @needs_jit
     def test_chunks_of_many_runs_do_not_show(self, monkeypatch):

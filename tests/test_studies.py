@@ -126,6 +126,10 @@ class TestSpec:
             ("seed = " + "1" * 5000, "4300 digits"),
             ("seed = " + "[" * 20_000, "nested too deeply"),
             ("seed = " + "{a = " * 20_000, "nested too deeply"),
+            ("x" * 1_000_001, "at most 1,000,000 characters, got 1,000,001"),
+            ("seed = 1\n" + "a." * 50_000 + "a = 1", "at most 100 dots (at line 2)"),
+            ("[" + "'a' . " * 50_000 + "a]", "at most 100 dots (at line 1)"),
+            ("seed = {" + '"a".' * 50_000 + "a = 1}", "at most 100 dots (at line 1)"),
             (GOOD + "[[block]]\nname = 'block1'" + GOOD.partition("[[block]]")[2], "another block"),
         ],
     )
@@ -133,6 +137,20 @@ class TestSpec:
         with pytest.raises(SpecError, match=r"my\.toml") as caught:
             reading.parse(text, "my.toml")
         assert said in str(caught.value)
+
+    def test_dots_that_are_in_no_key(self):
+        text = f"description = '{'a.' * 300}'  # {'b.' * 300}\n{GOOD}"
+        assert reading.parse(text).description == "a." * 300
+
+    def test_lists_of_many(self):
+        """Nothing in a list is compared with all that come before it."""
+        many = list(range(4, 50_004))
+        found = reading.load(small(n=many, d=1))
+        assert len(found.blocks[0].sizes) == len(many)
+        with pytest.raises(SpecError, match=r"block\[1\]\.n must leave .* 50,000 times 49,000"):
+            reading.load(small(n=many, d=many[:49_000], samples="direct"))
+        with pytest.raises(SpecError, match=r"block\[1\]\.n\[50001\] has 4 twice"):
+            reading.load(small(n=[*many, 4], d=1))
 
     def test_algorithms_nested_too_deeply(self):
         given = "EM"

@@ -105,8 +105,8 @@ class Algorithm:
             )
         return self
 
-    def options(self, weight: float = 1.0) -> Floats:
-        """The numbers that the update reads; ``weight`` is the number of rows that count."""
+    def options(self, rows: float = 1.0) -> Floats:
+        """The numbers that the update reads; ``rows`` is the number of rows that count."""
         return np.array([float(getattr(self, field.name)) for field in fields(self)])
 
     def state_size(self, p: int) -> int:
@@ -141,7 +141,7 @@ class ForeignAlgorithm(Algorithm):
 
     points = 1
 
-    def options(self, weight: float = 1.0) -> Floats:
+    def options(self, rows: float = 1.0) -> Floats:
         return np.empty(0)  # there is no compiled update to read them
 
     def minimise(

@@ -74,7 +74,7 @@ class GradientDescent(Algorithm):
         super().resolve(model)
         return replace(self, eta=model.elu_defaults[0] if self.eta is None else self.eta)
 
-    def options(self, weight: float = 1.0) -> Floats:
+    def options(self, rows: float = 1.0) -> Floats:
         return np.array([self.eta, 1.0], dtype=np.float64)
 
     def state_size(self, p: int) -> int:

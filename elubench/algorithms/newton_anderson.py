@@ -283,8 +283,8 @@ class NewtonAnderson(Algorithm):
     def natural(self) -> bool:
         return True
 
-    def options(self, weight: float = 1.0) -> Floats:
-        target = self.precision / weight
+    def options(self, rows: float = 1.0) -> Floats:
+        target = self.precision / rows
         return np.array([target, (12.0 * target) ** 0.125])
 
     def state_size(self, p: int) -> int:

@@ -57,7 +57,7 @@ class NormalizedGD(Algorithm):
         checks.real(self.eta, "eta", above=0.0)
         checks.real(self.beta, "beta", 0.0, 1.0, closed="below")
 
-    def options(self, weight: float = 1.0) -> Any:
+    def options(self, rows: float = 1.0) -> Any:
         return np.array([self.eta, 1.0 / self.beta])
 
     def state_size(self, p: int) -> int:

@@ -116,9 +116,9 @@ class Simultaneous(Algorithm):
     def resolve(self, model: Model) -> Simultaneous:
         return Simultaneous(self.first, self.second.resolve(model), self.evidence)
 
-    def options(self, weight: float = 1.0) -> Floats:
+    def options(self, rows: float = 1.0) -> Floats:
         centred = isinstance(self.second, CentredELU)
-        return np.concatenate([self.second.options(), [self.evidence, float(centred)]])
+        return np.concatenate([self.second.options(rows), [self.evidence, float(centred)]])
 
     def state_size(self, p: int) -> int:
         return STATE_SIZE

@@ -6,7 +6,7 @@ import argparse
 import json
 from dataclasses import replace
 
-from elubench.cli.machinery import CommandError
+from elubench.cli.machinery import INTERRUPTED, CommandError
 
 SUMMARY = "fit two Gaussians to data and tell which regime they are in"
 
@@ -86,4 +86,4 @@ def run(options: argparse.Namespace) -> int:
         print(result.summary())
     if options.plot is not None:
         save_fit_figure(result, sample, options.plot, table.names[0])
-    return 0
+    return INTERRUPTED if result.status == "interrupted" else 0

@@ -83,28 +83,40 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
     The factor is the largest eigenvalue of the derivative of EM's step. A step gains half the slope
-    times its length, and the steps after it form a geometric series. Rows count once each for this,
-    whatever their weights, as they do for the tolerance of a run.
+    times its length, and the steps after it form a geometric series. Where the factor is 1 as far as
+    differences can tell, the series has no end, but its sum is at most the slope times the way to the
+    maximum, about as far as the components are apart or as the radius n^(-1/8). Rows count once each
+    for this, whatever their weights, as they do for the tolerance of a run.
     """
     p, d = len(params), sample.d
     units = np.resize(np.sqrt(np.broadcast_to(model.scale(sample, params), d)), p)
     apart = 0.5 * (params - model.swapped(params))
-    # on the curve the scale falls as components move apart: stay well within one scale
-    h = 1e-4 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
+    # on the curve the scale falls as components move apart: stay well within one scale. Where EM crawls
+    # 1 - factor is as small as n^(-3/4): h must not hide it
+    h = 1e-6 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
     by = _by_curvature if d <= NewtonAnderson.up_to else _by_subspace
     with np.errstate(all="ignore"):  # NaN where the gradient overflows
-        factor, step, passes = by(model, sample, params, units, h)
-    if math.isnan(factor):
+        largest, (em, gradient), passes = by(model, sample, params, units, h)
+        step = 0.5 * float(gradient @ (params - em))
+        slope = float(np.linalg.norm(gradient * units))
+    if math.isnan(largest):
         return math.nan, math.nan, passes
-    factor = min(factor, 1.0)
-    left = sample.n_weighted * step / max(1.0 - factor, np.finfo(float).eps)
-    return factor, left, passes
+    factor = min(largest, 1.0)
+    gain = step / max(1.0 - factor, np.finfo(float).eps)
+    if largest < 1.0 + h:  # else this is a saddle
+        reach = max(float(np.linalg.norm(apart / units)), float(sample.n_weighted) ** -0.125)
+        gain = min(gain, slope * reach)
+    return factor, float(sample.n_weighted * gain), passes
+
+
+#: The spectral radius, EM's step and the gradient, and the passes made.
+_Derivative = tuple[float, tuple[Floats, Floats], int]
 
 
 def _by_curvature(
     model: Model, sample: Sample, params: Floats, units: Floats, h: float
-) -> tuple[float, float, int]:
-    """The spectral radius and what a step gains, from one pass with curvature.
+) -> _Derivative:
+    """From one pass with curvature.
 
     The data enter EM's step through T0 and T1, and these through b and u, with the derivatives C0, C1
     and C2; the rest is algebra, and differences of it cost nothing.
@@ -138,32 +150,29 @@ def _by_curvature(
         behind[place] -= size
         outer[:, k] = (answer(ahead)[0] - answer(behind)[0]) / (2.0 * size)
     derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
-    em, gradient = answer(row)
-    step = 0.5 * float(gradient @ (params - em))
     if not np.isfinite(derivative).all():
-        return math.nan, step, 1
-    return float(np.max(np.abs(np.linalg.eigvals(derivative)))), step, 1
+        return math.nan, answer(row), 1
+    return float(np.max(np.abs(np.linalg.eigvals(derivative)))), answer(row), 1
 
 
 def _by_subspace(
     model: Model, sample: Sample, params: Floats, units: Floats, h: float
-) -> tuple[float, float, int]:
-    """The same by differences of EM's step along a block of directions, refined; for many parameters."""
+) -> _Derivative:
+    """By differences of EM's step along a block of directions, refined; for many parameters."""
     wanted = np.random.default_rng(0).standard_normal((len(params), BLOCK))
     wanted[:, 0] = 0.5 * (params - model.swapped(params)) / units
     basis, _ = np.linalg.qr(wanted)
-    values, step = np.ones(1), 0.0
+    values = np.ones(1)
     for _ in range(REFINEMENTS):
         points = np.ascontiguousarray(np.vstack([params, params + h * units * basis.T]))
         answers = model.evaluate(sample, points)
-        em = answers.em
-        step = 0.5 * float(answers.gradient[0] @ (params - em[0]))
+        here, em = (answers.em[0], answers.gradient[0]), answers.em
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
-            return math.nan, step, REFINEMENTS
+            return math.nan, here, REFINEMENTS
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
-    return float(np.max(np.abs(values))), step, REFINEMENTS
+    return float(np.max(np.abs(values))), here, REFINEMENTS
 
 
 def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +14,13 @@ from elubench import checks
 from elubench.algorithms import Algorithm
 from elubench.fits import evidence, placing, regimes
 from elubench.fits.choosing import check_algorithm, tolerance, tuned
+from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
-from elubench.kernels import ready, reduction
+from elubench.kernels import interrupts, ready, reduction
 from elubench.models import Model
 from elubench.models.known import named
-from elubench.runs import Run, run
+from elubench.runs import Run
 from elubench.runs.trace import moved
 from elubench.samples import Sample
 from elubench.samples.base import PackedSample
@@ -65,6 +67,9 @@ def fit(
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
     max_iter : iterations per run; by default 10,000, and 1,000 for ELU, CentredELU and Simultaneous,
         which do not stop by themselves.
+
+    Ctrl-C ends the fit with the status "interrupted" and the best point found so far, as soon as there
+    is one: when the first candidates have been compared.
     """
     model = named(model)
     check_algorithm(algorithm)
@@ -102,46 +107,50 @@ def fit(
     _load(model, sample)
     begun = time.perf_counter()
     passes = float(_check_columns(model, train))
-    begins, reads = starts_of(model, train)
+    with interrupts.held() as presses:
+        begins, reads = starts_of(model, train, presses.stopped)
+        interrupted = presses.stopped()
     passes += reads
     rng = np.random.default_rng(seed)
-    runs = []
-    for begin in [*begins, *(model.random_start(train, rng) for _ in range(starts - 1))]:
-        with np.errstate(all="ignore"):  # a foreign loop may try points where numbers overflow
-            one = run(
-                train, model, chosen, begin, max_iter=max_iter, tol=tolerance(chosen, train),
-                validation=held, metrics=False,
-            )  # fmt: skip
-        passes += one.passes
-        begun += one.compile_seconds
-        runs.append(one)
-        if one.status == "interrupted":
-            break
-    best = runs[0]
-    if len(runs) > 1:
-        gaps = model.gaps(train, np.stack([one.params for one in runs]))
+    further = (model.random_start(train, rng) for _ in range(starts - 1))
+    runs, interrupted = ended(
+        chain(begins, further), interrupted, train, model, chosen,
+        max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
+    )  # fmt: skip
+    passes += sum(one.passes for one in runs)
+    begun += sum(one.compile_seconds for one in runs)
+    with interrupts.held() as presses:
+        best = runs[0]
+        if len(runs) > 1:
+            gaps = model.gaps(train, np.stack([one.params for one in runs]))
+            passes += 1
+            best = runs[0] if np.isnan(gaps).all() else runs[int(np.nanargmin(gaps))]
+        params, fitted, notes = best.params, train, _notes(model, sample, held, best)
+        found = evidence.likelihood(model, sample, train, params)
         passes += 1
-        best = runs[0] if np.isnan(gaps).all() else runs[int(np.nanargmin(gaps))]
-
-    params, fitted, notes = best.params, train, _notes(model, sample, held, best)
-    found = evidence.likelihood(model, sample, train, params)
-    passes += 1
-    if not found.loss <= found.one_gaussian:
-        params, fitted = model.truth(model.centre(moments), sample.d), sample
-        found = found._replace(
-            loss=found.one_gaussian, best_gaussian=found.one_gaussian, half_distance=0.0,
-            rival=regimes.ONE_GAUSSIAN,
-        )  # fmt: skip
-        notes.append("no run ended above one Gaussian, so the answer is one Gaussian, given twice")
-    factor, left, more = evidence.contraction(model, fitted, params)
-    passes += more
+        if not found.loss <= found.one_gaussian:
+            params, fitted = model.truth(model.centre(moments), sample.d), sample
+            found = found._replace(
+                loss=found.one_gaussian, best_gaussian=found.one_gaussian, half_distance=0.0,
+                rival=regimes.ONE_GAUSSIAN,
+            )  # fmt: skip
+            notes.append(
+                "no run ended above one Gaussian, so the answer is one Gaussian, given twice"
+            )
+        factor, left, more = evidence.contraction(model, fitted, params)
+        passes += more
+        interrupted = interrupted or presses.stopped()
     status = best.status
     if status == "converged" and left > _LEFT:
         status = "stalled"
+        amount = f"about {left:.2g}" if factor < 1.0 else "an unknown amount"  # at a saddle
         notes.append(
-            f"{chosen.name} stopped where EM would still gain about {left:.2g} in log-likelihood; "
+            f"{chosen.name} stopped where EM would still gain {amount} in log-likelihood; "
             "use newton-anderson"
         )
+    if interrupted:
+        status = "interrupted"
+        notes.append("the fit was interrupted; this is the best point that it had found")
     signs = evidence.signs(found, factor, moments.weight, sample.d)
     return Fit(
         location=model.ordered(params) + origin,
@@ -216,6 +225,4 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
         notes.append("max_iter ended the run: more iterations would raise the likelihood further")
     if best.status == "diverged" and held is None:
         notes.append("the run diverged; this is its last iterate with a positive scale")
-    if best.status == "interrupted":
-        notes.append("the run was interrupted; this is its last iterate")
     return notes

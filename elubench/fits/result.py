@@ -28,7 +28,8 @@ class Fit:
     positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
     ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
     excess over the model's one Gaussian, never negative. ``status`` is that of the run, or "stalled"
-    if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain.
+    if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain, or
+    "interrupted" whenever Ctrl-C was pressed.
     ``passes`` counts reads of the data, including those for the start and the evidence; ``seconds``
     covers all of these, but not packing the data or loading the kernels.
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from elubench.algorithms import Moments
@@ -22,12 +24,14 @@ _CLOSE = 0.1  # of the radius n^(-1/8): components that data from one Gaussian c
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
-def starts(model: Model, sample: Sample) -> tuple[list[Floats], float]:
+def starts(
+    model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[Floats], float]:
     """The best start, a second one if it belongs to another maximum, and the number of passes made.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
-    apart it goes almost all the way.
+    apart it goes almost all the way. ``stopped`` is asked after a read whether to leave it at that.
 
     Of many rows a part is enough for that: a maximum that a few thousand rows do not show is one where
     components hardly differ, and there the moments of all rows are as good a start.
@@ -50,12 +54,16 @@ def starts(model: Model, sample: Sample) -> tuple[list[Floats], float]:
         if ranked is None:
             return [points[0]], passes
         before, gaps, points = ranked
+        if stopped():
+            return [points[0]], passes
     if part is not sample:
         ranked = _ranked(model, sample, np.vstack([estimates, points]), len(estimates) + _TAKEN)
         passes += 1
         if ranked is None:
             return [points[0]], passes
         before, gaps, points = ranked
+        if stopped():
+            return [points[0]], passes
     apart = _APART * float(np.sqrt(np.min(model.scale(sample, points[0]))))
     enough = np.inf if part is sample else min(_RIVAL * gaps[0], 0.0)
     others = [

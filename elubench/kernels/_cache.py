@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import multiprocessing
 import os
@@ -13,6 +12,7 @@ from typing import Any
 
 from numba.core import caching
 
+from elubench.kernels._outside import outside_hash
 from elubench.kernels._private import fault_of, private_folder
 from elubench.kernels._sources import PACKAGE, PARTS, source_hash, text_hash
 
@@ -85,7 +85,7 @@ class _Locator(caching._CacheLocator):
     """Puts a function's machine code into the kernel cache.
 
     The folder's name stands for the package's own sources. A kernel from elsewhere, a user's, is
-    stamped with the contents of its file as well.
+    stamped with the sources that it is compiled from as well.
     """
 
     def __init__(self, function: Any, source: str, folder: Path):
@@ -94,7 +94,7 @@ class _Locator(caching._CacheLocator):
         if file.parent in [PACKAGE / part for part in PARTS]:
             self._stamp, self._disambiguator = "", file.parent.name
         else:
-            self._stamp = hashlib.sha256(file.read_bytes()).hexdigest()
+            self._stamp = outside_hash(function, file)
             self._disambiguator = str(function.__code__.co_firstlineno)
 
     def get_cache_path(self) -> str:

@@ -22,6 +22,7 @@ class Presses:
 
     def __init__(self, handler: Any = None) -> None:
         self._handler = handler
+        self._raised = False
         self.heard = False
 
     def remember(self, *_: Any) -> None:
@@ -33,6 +34,15 @@ class Presses:
         if self.heard:
             self.heard = False
             self._handler(_signal.SIGINT, None)
+
+    def stopped(self) -> bool:
+        """Whether Ctrl-C was pressed and meant KeyboardInterrupt; a second press is still held back."""
+        if not self._raised:
+            try:
+                self.release()
+            except KeyboardInterrupt:
+                self._raised = True
+        return self._raised
 
     def pass_on(self, number: int, frame: Any) -> None:
         """A handler that keeps nothing back."""

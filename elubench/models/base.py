@@ -248,13 +248,14 @@ class Model(ABC):
         curved = (p, p) if want & layout.CURVATURE else (0, 0)
         em, gradient = np.empty((count, p)), np.empty((count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, *curved))
-        for k, (point, row) in enumerate(zip(points, rows, strict=True)):
-            ready(algebra.respond)(point, m.m1, m.m2, row, em[k], gradient[k])
-            if want & layout.LOG_COSH:
-                log_cosh = row[layout.log_cosh_at(sample.d)]
-                gaps[k] = ready(algebra.gap)(point, m.m1, m.m2, e.m1, e.m2, log_cosh)
-            if want & layout.CURVATURE:
-                ready(algebra.hessian)(point, m.m1, m.m2, row, hessian[k])
+        with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
+            for k, (point, row) in enumerate(zip(points, rows, strict=True)):
+                ready(algebra.respond)(point, m.m1, m.m2, row, em[k], gradient[k])
+                if want & layout.LOG_COSH:
+                    log_cosh = row[layout.log_cosh_at(sample.d)]
+                    gaps[k] = ready(algebra.gap)(point, m.m1, m.m2, e.m1, e.m2, log_cosh)
+                if want & layout.CURVATURE:
+                    ready(algebra.hessian)(point, m.m1, m.m2, row, hessian[k])
         return Answers(em, gradient, gaps, hessian)
 
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:

@@ -50,7 +50,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         square = theta[j] * theta[j]
         s = m2[j] - square
         em[j] = sums[layout.T1 + j]
-        gradient[j] = (m2[j] + square) / (s * s) * (theta[j] - em[j])
+        gradient[j] = (m2[j] + square) / s * ((theta[j] - em[j]) / s)
 
 
 @kernel("exact")
@@ -72,23 +72,24 @@ def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> flo
 
 @kernel("exact", signatures.HESSIAN)
 def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    """-g_i C2_ij g_j, and on the diagonal g + (theta - T1) dg; no power of s that could underflow."""
     d = theta.size
-    g = np.empty(d)
+    root, g = np.empty(d), np.empty(d)
     for j in range(d):
         square = theta[j] * theta[j]
         s = m2[j] - square
-        g[j] = (m2[j] + square) / (s * s)
+        root[j] = math.sqrt(s)
+        g[j] = (m2[j] + square) / s
     at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
-            value = -g[i] * g[j] * sums[at]
+            units = root[i] * root[j]
+            value = -g[i] * g[j] * (sums[at] / units)
             if i == j:
-                square = theta[i] * theta[i]
-                s = m2[i] - square
-                slope = 2.0 * theta[i] / (s * s) + 4.0 * theta[i] * (m2[i] + square) / (s * s * s)
-                value += g[i] + (theta[i] - sums[layout.T1 + i]) * slope
-            out[i, j] = value
-            out[j, i] = value
+                slope = theta[i] / root[i] * (2.0 + 4.0 * g[i])
+                value += g[i] + (theta[i] - sums[layout.T1 + i]) / root[i] * slope
+            out[i, j] = value / units
+            out[j, i] = out[i, j]
             at += 1
 
 
@@ -150,7 +151,7 @@ def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     at = layout.c2_at(phi.size)
     for i in range(phi.size):
         for j in range(i + 1):
-            value = -sums[at] / math.sqrt(m2[i] * m2[j])
+            value = -sums[at] / (math.sqrt(m2[i]) * math.sqrt(m2[j]))
             if i == j:
                 r = _share(phi[i])
                 value += r * r / (1.0 + r * r * phi[i] * phi[i])

@@ -78,8 +78,11 @@ def leading(
         if d == 1:
             return (sample.moments().m2 - centre**2) / units**2, np.ones((1, 1)), 0
         second = sample.curvature_moments(np.zeros(d)).c2 - np.outer(centre, centre)
-        values, vectors = np.linalg.eigh(second / np.outer(units, units))
-        return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1].T, 1
+        second = second / units / units[:, None]
+        # LAPACK rescales numbers beyond 1e146 or so, not by a power of two: the bits would differ
+        size = math.ldexp(1.0, math.frexp(float(np.max(np.abs(second))))[1])
+        values, vectors = np.linalg.eigh(second / size)
+        return size * values[: -count - 1 : -1], vectors[:, : -count - 1 : -1].T, 1
     basis, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((d, BLOCK)))
     moments = sample.moments()
     for _ in range(REFINEMENTS):

@@ -79,12 +79,12 @@ def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -
         delta = 0.5 * (params[d + j] - params[j])
         m = 0.5 * (params[j] + params[d + j])
         w += (sums[layout.T1 + j] - t0 * m - delta) * delta
-    w *= 2.0 / (d * s * s)
+    w *= 2.0 / (d * s)
     for j in range(d):
         delta = 0.5 * (params[d + j] - params[j])
         m = 0.5 * (params[j] + params[d + j])
-        by_m = (m - m1[j] + t0 * delta) / s + w * (m - m1[j])
-        by_delta = (delta - (sums[layout.T1 + j] - t0 * m)) / s - w * delta
+        by_m = (m - m1[j] + t0 * delta) / s + w * ((m - m1[j]) / s)
+        by_delta = (delta - (sums[layout.T1 + j] - t0 * m)) / s - w * (delta / s)
         gradient[j] = 0.5 * (by_m - by_delta)
         gradient[d + j] = 0.5 * (by_m + by_delta)
         em[j] = (m1[j] - sums[layout.T1 + j]) / (1.0 - t0)
@@ -123,30 +123,32 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
     With z = x - m, r = z.delta, h = 2 / (d s^2), the derivatives of y = r / s are
     y_m = -delta/s - h r e and y_delta = z/s + h r delta; K0, K1, K2 are the sums weighted by sech^2
-    about m, and tau = T1 - T0 m.
+    about m, and tau = T1 - T0 m. All lengths are in units of sqrt(s), so that s is 1 and no power of it
+    can underflow.
     """
     d = m1.size
-    _, rho, s = _parts(params, m1, m2)
-    h = 2.0 / (d * s * s)
-    cube = 8.0 / (d * d * s * s * s)
+    _, delta_square, s = _parts(params, m1, m2)
+    root, rho = math.sqrt(s), delta_square / s
+    h = 2.0 / d
+    cube = 8.0 / (d * d)
     m, delta, e = np.empty(d), np.empty(d), np.empty(d)
     for j in range(d):
-        m[j] = 0.5 * (params[j] + params[d + j])
-        delta[j] = 0.5 * (params[d + j] - params[j])
-        e[j] = m[j] - m1[j]
+        m[j] = 0.5 * (params[j] + params[d + j]) / root
+        delta[j] = 0.5 * (params[d + j] - params[j]) / root
+        e[j] = (0.5 * (params[j] + params[d + j]) - m1[j]) / root
     t0, k0, c1 = sums[layout.T0], sums[layout.c0_at(d)], layout.c1_at(d)
     tau, k1 = np.empty(d), np.empty(d)
     inner = 0.0
     for j in range(d):
-        tau[j] = sums[layout.T1 + j] - t0 * m[j]
-        k1[j] = sums[c1 + j] - k0 * m[j]
+        tau[j] = sums[layout.T1 + j] / root - t0 * m[j]
+        k1[j] = sums[c1 + j] / root - k0 * m[j]
         inner += tau[j] * delta[j]
     k2 = np.empty((d, d))
     at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
-            ci, cj = sums[c1 + i], sums[c1 + j]
-            k2[i, j] = sums[at] - ci * m[j] - m[i] * cj + k0 * m[i] * m[j]
+            ci, cj = sums[c1 + i] / root, sums[c1 + j] / root
+            k2[i, j] = sums[at] / s - ci * m[j] - m[i] * cj + k0 * m[i] * m[j]
             k2[j, i] = k2[i, j]
             at += 1
     k_delta = np.zeros(d)  # K2 delta
@@ -157,37 +159,37 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
         k1_delta += k1[i] * delta[i]
         k_square += delta[i] * k_delta[i]
 
-    by_s = d / (2.0 * s) - rho / (s * s)
-    by_ss = -d / (2.0 * s * s) + 2.0 * rho / (s * s * s)
-    a_kappa, a_rho = by_s / d, 1.0 / s - by_s / d
+    by_s = 0.5 * d - rho
+    by_ss = -0.5 * d + 2.0 * rho
+    a_kappa, a_rho = by_s / d, 1.0 - by_s / d
     a_kk = by_ss / (d * d)
-    a_kr = -by_ss / (d * d) - 1.0 / (d * s * s)
-    a_rr = by_ss / (d * d) + 2.0 / (d * s * s)
+    a_kr = -by_ss / (d * d) - 1.0 / d
+    a_rr = by_ss / (d * d) + 2.0 / d
     for i in range(d):
         for j in range(d):
             same = 1.0 if i == j else 0.0
             mm = 2.0 * a_kappa * same + 4.0 * a_kk * e[i] * e[j]
-            mm -= k0 * delta[i] * delta[j] / (s * s)
-            mm -= (h / s * k1_delta + h * t0) * (delta[i] * e[j] + e[i] * delta[j])
+            mm -= k0 * delta[i] * delta[j]
+            mm -= (h * k1_delta + h * t0) * (delta[i] * e[j] + e[i] * delta[j])
             mm -= (h * h * k_square + cube * inner) * e[i] * e[j] - h * inner * same
             md = 4.0 * a_kr * e[i] * delta[j]
-            md += delta[i] / s * (k1[j] / s + h * k1_delta * delta[j])
-            md += h * e[i] * (k_delta[j] / s + h * k_square * delta[j])
-            md += t0 * same / s + h * (t0 * delta[i] * delta[j] + e[i] * tau[j])
+            md += delta[i] * (k1[j] + h * k1_delta * delta[j])
+            md += h * e[i] * (k_delta[j] + h * k_square * delta[j])
+            md += t0 * same + h * (t0 * delta[i] * delta[j] + e[i] * tau[j])
             md += cube * inner * e[i] * delta[j]
             dm = 4.0 * a_kr * e[j] * delta[i]
-            dm += delta[j] / s * (k1[i] / s + h * k1_delta * delta[i])
-            dm += h * e[j] * (k_delta[i] / s + h * k_square * delta[i])
-            dm += t0 * same / s + h * (t0 * delta[i] * delta[j] + e[j] * tau[i])
+            dm += delta[j] * (k1[i] + h * k1_delta * delta[i])
+            dm += h * e[j] * (k_delta[i] + h * k_square * delta[i])
+            dm += t0 * same + h * (t0 * delta[i] * delta[j] + e[j] * tau[i])
             dm += cube * inner * e[j] * delta[i]
             dd = 2.0 * a_rho * same + 4.0 * a_rr * delta[i] * delta[j]
-            dd -= k2[i, j] / (s * s) + h / s * (k_delta[i] * delta[j] + delta[i] * k_delta[j])
+            dd -= k2[i, j] + h * (k_delta[i] * delta[j] + delta[i] * k_delta[j])
             dd -= (h * h * k_square + cube * inner) * delta[i] * delta[j]
             dd -= h * (tau[i] * delta[j] + delta[i] * tau[j] + inner * same)
-            out[i, j] = 0.25 * (mm - md - dm + dd)
-            out[i, d + j] = 0.25 * (mm + md - dm - dd)
-            out[d + i, j] = 0.25 * (mm - md + dm - dd)
-            out[d + i, d + j] = 0.25 * (mm + md + dm + dd)
+            out[i, j] = 0.25 * (mm - md - dm + dd) / s
+            out[i, d + j] = 0.25 * (mm + md - dm - dd) / s
+            out[d + i, j] = 0.25 * (mm - md + dm - dd) / s
+            out[d + i, d + j] = 0.25 * (mm + md + dm + dd) / s
     for i in range(2 * d):  # equal up to the order in which terms were added
         for j in range(i):
             out[j, i] = out[i, j]

@@ -63,7 +63,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         em[j] = sums[layout.T1 + j]
         inner += theta[j] * (theta[j] - em[j])
     for j in range(d):
-        gradient[j] = (theta[j] - em[j]) / s + 2.0 / d * inner / (s * s) * theta[j]
+        gradient[j] = (theta[j] - em[j]) / s + 2.0 / d * (inner / s) * (theta[j] / s)
 
 
 @kernel("exact")
@@ -91,43 +91,45 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
     J is the derivative of u, h = 2 / (d s^2), and
     T1 . Hess u = h (T1 theta^T + theta T1^T + (T1.theta) I) + (8 (T1.theta) / (d^2 s^3)) theta theta^T.
+    All lengths are in units of sqrt(s), so that s is 1 and no power of it can underflow.
     """
     d = theta.size
-    a = _mean(m2)
-    rho = _square(theta)
-    s = a - rho / d
-    h = 2.0 / (d * s * s)
-    first = (d * a + rho) / (2.0 * d * s * s)
-    second = 1.0 / (2.0 * d * s * s) + (d * a + rho) / (d * d * s * s * s)
+    s = _mean(m2) - _square(theta) / d
+    root = math.sqrt(s)
+    x, t1 = np.empty(d), np.empty(d)
+    for j in range(d):
+        x[j], t1[j] = theta[j] / root, sums[layout.T1 + j] / root
+    a, rho, h = _mean(m2) / s, _square(x), 2.0 / d
+    first = (d * a + rho) / (2.0 * d)
+    second = 1.0 / (2.0 * d) + (d * a + rho) / (d * d)
     inner = 0.0
     for j in range(d):
-        inner += theta[j] * sums[layout.T1 + j]
-    c_theta = np.zeros(d)  # C2 theta
+        inner += x[j] * t1[j]
+    c_x = np.zeros(d)  # C2 x
     at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
-            c_theta[i] += sums[at] * theta[j]
+            c2 = sums[at] / s
+            c_x[i] += c2 * x[j]
             if j < i:
-                c_theta[j] += sums[at] * theta[i]
+                c_x[j] += c2 * x[i]
             at += 1
     c_square = 0.0
     for j in range(d):
-        c_square += theta[j] * c_theta[j]
+        c_square += x[j] * c_x[j]
     at = layout.c2_at(d)
     for i in range(d):
         for j in range(i + 1):
-            pair = theta[i] * theta[j]
+            pair = x[i] * x[j]
             value = 4.0 * second * pair
-            value -= sums[at] / (s * s)
-            value -= (
-                h / s * (theta[i] * c_theta[j] + c_theta[i] * theta[j]) + h * h * c_square * pair
-            )
-            value -= h * (sums[layout.T1 + i] * theta[j] + sums[layout.T1 + j] * theta[i])
-            value -= 8.0 * inner / (d * d * s * s * s) * pair
+            value -= sums[at] / s
+            value -= h * (x[i] * c_x[j] + c_x[i] * x[j]) + h * h * c_square * pair
+            value -= h * (t1[i] * x[j] + t1[j] * x[i])
+            value -= 8.0 * inner / (d * d) * pair
             if i == j:
                 value += 2.0 * first - h * inner
-            out[i, j] = value
-            out[j, i] = value
+            out[i, j] = value / s
+            out[j, i] = out[i, j]
             at += 1
 
 

@@ -22,6 +22,7 @@ from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles
+from elubench.runs.contest import Contest
 from elubench.runs.setup import Setup
 from elubench.samples import Sample
 from elubench.samples.base import PackedSample
@@ -92,11 +93,12 @@ def make_ready(setup: Setup, driver: Driver) -> None:
 
 def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
     """Iterate to the end; the clock, and whether Ctrl-C was pressed."""
-    setup.begin()
     clock = [(0, 0.0)]
     try:
+        setup.begin()
         driver(setup, clock)
     except KeyboardInterrupt:
+        setup.begin()
         setup.work.iterate[:] = setup.work.previous
         return clock, True
     return clock, False
@@ -110,20 +112,23 @@ def compiled(setup: Setup, clock: Clock) -> None:
     work, counters, want = setup.work, setup.work.counters, setup.algorithm.want
     train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
     wanted = [_wants_threads(data) for data in (train, held_out)]
+    size = train.rows * (2 + setup.train.d)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
-        functions = setup.functions(
-            *(
-                reduction.pass_parallel if inside and threads else reduction.pass_serial
-                for threads in wanted
-            )
+        alone = setup.functions(reduction.pass_serial, reduction.pass_serial)
+        threaded = setup.functions(
+            *(reduction.pass_parallel if each else reduction.pass_serial for each in wanted)
         )
+        contest = Contest(inside, size)
         # a guess at the seconds per iteration; afterwards they are measured
-        cost = 3e-7 + 1e-9 * train.rows * (2 + setup.train.d)
-        pace = Pace(_CHUNK_SECONDS, cost)
+        pace = Pace(_CHUNK_SECONDS, 3e-7 + 1e-9 * size)
         while counters[loops.STATUS] == loops.RUNNING:
+            before = int(counters[loops.PASSES]), pace.seconds
+            pace.chunk = contest.passes(pace.chunk)
             budget = Budget(want, pace.chunk, setup.stop.max_iter)
             with pace.measured():
+                functions = threaded if contest.threads else alone
                 loops.loop(functions, train, held_out, budget, work)
+            contest.judge(int(counters[loops.PASSES]) - before[0], pace.seconds - before[1])
             if counters[loops.BEYOND]:
                 counters[loops.BEYOND] = 0
                 with pace.interrupted(budget.passes):

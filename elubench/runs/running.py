@@ -6,7 +6,8 @@ A run stops for one of these reasons and no other:
 ``converged``    a step is no longer than ``tol``, or the algorithm's own criterion holds
 ``max_iter``     the budget of iterations is spent
 ``diverged``     the next iterate has a scale that is not positive, or a number that is not finite
-``interrupted``  Ctrl-C; the run so far is returned
+``interrupted``  Ctrl-C; the run so far is returned. Pressed while the losses of recorded iterates are
+                 computed, it leaves the others NaN
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from elubench.models import Model
 from elubench.runs.drivers import drive, driver_for, make_ready
 from elubench.runs.setup import Stop, Truth, set_up, split
 from elubench.runs.together import drive_all
-from elubench.runs.trace import Run, result
+from elubench.runs.trace import Ended, Run, results
 from elubench.samples import Sample
 
 
@@ -71,7 +72,7 @@ def run(
     make_ready(setup, chosen)
     compiling = time.perf_counter() - compiling
     clock, interrupted = drive(setup, chosen)
-    return result(setup, clock, metrics, interrupted, compiling)
+    return results([Ended(setup, clock, interrupted, compiling)], metrics)[0]
 
 
 def run_many(
@@ -111,7 +112,4 @@ def run_many(
         set_up(split(one, validation, seed), model, algorithm, start, stop, goal)
         for one, start in zip(given, each, strict=True)
     ]
-    return [
-        result(setup, clock, metrics, interrupted)
-        for setup, (clock, interrupted) in zip(setups, drive_all(setups), strict=True)
-    ]
+    return results(drive_all(setups), metrics)

@@ -105,8 +105,10 @@ class Setup:
         return _changed(self.model.natural.to_locations, points, self.train)
 
     def begin(self) -> None:
-        """Judge and record the start itself."""
+        """Judge and record the start itself, once."""
         work, stop = self.work, self.stop
+        if work.counters[loops.RECORDS]:
+            return
         validation = math.nan
         if self.held is not None:
             validation = self.model.gap(self.held, self.start, self.train.moments())

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from elubench.algorithms.base import DirectAlgorithm, ForeignAlgorithm
 from elubench.kernels import interrupts, loops, ready, reduction
+from elubench.kernels.interrupts import Presses
 from elubench.kernels.loops import Budget, Data, Work
 from elubench.kernels.region import parallel_region
 from elubench.kernels.tiles import aligned
-from elubench.runs.drivers import Clock, Pace, compiled, data_of, drive, driver_for, make_ready
+from elubench.runs.drivers import Pace, compiled, data_of, drive, driver_for, make_ready
 from elubench.runs.setup import Setup
+from elubench.runs.trace import Ended
 from elubench.samples.base import PackedSample
 
 _CHUNK_SECONDS = 0.2  # how often Ctrl-C is handled
-
-#: The clock of a run, and whether Ctrl-C ended it.
-Ended = tuple[Clock, bool]
 
 
 def stack_key(setup: Setup) -> Any:
@@ -52,7 +51,7 @@ def drive_all(setups: list[Setup]) -> list[Ended]:
             found = _one_by_one(several)
         else:
             found = _side_by_side(several)
-        stopped = stopped or any(interrupted for _, interrupted in found)
+        stopped = stopped or any(one.interrupted for one in found)
         for place, one in zip(places, found, strict=True):
             ended[place] = one
     return [one for one in ended if one is not None]
@@ -60,55 +59,66 @@ def drive_all(setups: list[Setup]) -> list[Ended]:
 
 def _not_begun(setup: Setup) -> Ended:
     setup.begin()
-    return [(0, 0.0)], True
+    return Ended(setup, [(0, 0.0)], True)
 
 
 def _one_by_one(setups: list[Setup]) -> list[Ended]:
     ended: list[Ended] = []
     for setup in setups:
-        if ended and ended[-1][1]:
+        if ended and ended[-1].interrupted:
             ended.append(_not_begun(setup))
             continue
-        chosen = driver_for(setup, "auto")
-        make_ready(setup, chosen)
-        ended.append(drive(setup, chosen))
+        try:
+            chosen = driver_for(setup, "auto")
+            make_ready(setup, chosen)
+            ended.append(Ended(setup, *drive(setup, chosen)))
+        except KeyboardInterrupt:  # before its first iteration
+            ended.append(_not_begun(setup))
     return ended
 
 
 def _side_by_side(setups: list[Setup]) -> list[Ended]:
     """Runs with the same key; each is charged its share of the time."""
+    ended: list[Ended] = []
+    try:
+        make_ready(setups[0], compiled)
+        ready(loops.loop_many)
+        with interrupts.held() as presses, parallel_region.entered() as inside:
+            if inside:
+                ended = _stacked_loop(setups, presses)
+    except KeyboardInterrupt:  # before the first iteration, or after the last
+        if ended:
+            return [*ended[:-1], ended[-1]._replace(interrupted=True)]
+        return [_not_begun(setup) for setup in setups]
+    return ended or _one_by_one(setups)
+
+
+def _stacked_loop(setups: list[Setup], presses: Presses) -> list[Ended]:
     first = setups[0]
-    make_ready(first, compiled)
-    ready(loops.loop_many)
+    functions = first.functions(reduction.pass_serial, reduction.pass_serial)
+    train = _stacked([data_of(setup.train, setup) for setup in setups])
+    held = _stacked([data_of(setup.held, setup) for setup in setups])
+    for setup in setups:
+        setup.begin()
+    parts = zip(*(setup.work for setup in setups), strict=True)
+    works = Work(*(np.stack(arrays) for arrays in parts))
+    # a guess at the seconds per pass over all of them; afterwards they are measured
+    rows = int(train.rows.sum())
+    pace = Pace(_CHUNK_SECONDS, 1e-6 * len(setups) + 1e-9 * rows * (2 + first.train.d))
     interrupted = np.zeros(len(setups), dtype=bool)
-    with interrupts.held() as presses, parallel_region.entered() as inside:
-        if inside:
-            functions = first.functions(reduction.pass_serial, reduction.pass_serial)
-            train = _stacked([data_of(setup.train, setup) for setup in setups])
-            held = _stacked([data_of(setup.held, setup) for setup in setups])
-            for setup in setups:
-                setup.begin()
-            parts = zip(*(setup.work for setup in setups), strict=True)
-            works = Work(*(np.stack(arrays) for arrays in parts))
-            # a guess at the seconds per pass over all of them; afterwards they are measured
-            rows = int(train.rows.sum())
-            pace = Pace(_CHUNK_SECONDS, 1e-6 * len(setups) + 1e-9 * rows * (2 + first.train.d))
-            try:
-                while (running := _running(works)).size:
-                    budget = Budget(first.algorithm.want, pace.chunk, first.stop.max_iter)
-                    with pace.measured():
-                        loops.loop_many(functions, train, held, budget, works, running)
-                    presses.release()
-            except KeyboardInterrupt:
-                interrupted[running] = True
-    if not inside:
-        return _one_by_one(setups)
+    while (running := _running(works)).size:
+        budget = Budget(first.algorithm.want, pace.chunk, first.stop.max_iter)
+        with pace.measured():
+            loops.loop_many(functions, train, held, budget, works, running)
+        if presses.stopped():
+            interrupted[running] = True
+            break
     for r, setup in enumerate(setups):
         for own, stacked in zip(setup.work, works, strict=True):
             own[...] = stacked[r]
     share = pace.seconds / len(setups)
     return [
-        ([(0, 0.0), (int(setup.work.counters[loops.PASSES]), share)], bool(stopped))
+        Ended(setup, [(0, 0.0), (int(setup.work.counters[loops.PASSES]), share)], bool(stopped))
         for setup, stopped in zip(setups, interrupted, strict=True)
     ]
 

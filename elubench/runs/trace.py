@@ -1,21 +1,24 @@
 """What a run did: its end, and its recorded iterates as a table.
 
 Iterates are recorded during the run; losses and errors are computed from the record afterwards, so
-that the clock measures the iteration alone (and the validation, which is part of it).
+that the clock measures the iteration alone (and the validation, which is part of it). Ctrl-C ends
+this, too: losses that are not computed by then are NaN, and the run counts as interrupted.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from elubench.algorithms.base import Algorithm
 from elubench.checks import Floats
-from elubench.kernels import loops
+from elubench.kernels import interrupts, loops
+from elubench.kernels.interrupts import Presses
 from elubench.models import Model
 from elubench.runs.drivers import Clock
 from elubench.runs.setup import Setup
@@ -57,11 +60,33 @@ class Run:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def result(
-    setup: Setup, clock: Clock, metrics: bool, interrupted: bool = False, compiling: float = 0.0
-) -> Run:
-    """The outcome of a run that has ended; ``metrics`` adds losses to its trace."""
-    work, counters = setup.work, setup.work.counters
+class Ended(NamedTuple):
+    """A run that has ended: its arrays, its clock, whether Ctrl-C ended it, seconds of compiling."""
+
+    setup: Setup
+    clock: Clock
+    interrupted: bool
+    compiling: float = 0.0
+
+
+def results(several: Iterable[Ended], metrics: bool) -> list[Run]:
+    """The outcomes of runs that have ended; ``metrics`` adds losses to their traces.
+
+    After Ctrl-C no more losses are computed; after a second one KeyboardInterrupt is raised.
+    """
+    made: list[Run] = []
+    with interrupts.held() as presses:
+        for ended in several:
+            if presses.stopped():
+                presses.release()  # a second one
+            made.append(_result(ended, metrics, presses))
+        if made and presses.stopped():  # too late for the losses, but not to be lost
+            made[-1] = replace(made[-1], status="interrupted")
+    return made
+
+
+def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
+    setup, work, counters = ended.setup, ended.setup.work, ended.setup.work.counters
     n_iter = int(counters[loops.ITERATIONS])
     last = setup.locations(work.iterate)
     if work.records[counters[loops.RECORDS] - 1, loops.RECORD_T] != n_iter:
@@ -71,22 +96,24 @@ def result(
         setup.record(validation)
     params = last.copy() if setup.held is None else setup.locations(work.selected)
     describe = getattr(setup.algorithm, "describe", None)
-    ended = Run(
+    trace = _trace(setup, ended.clock, metrics, presses)
+    interrupted = ended.interrupted or presses.stopped()
+    run = Run(
         status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
         n_iter=n_iter,
         passes=float(setup.passes(counters[loops.PASSES], counters[loops.VALIDATIONS])),
-        seconds=clock[-1][1],
+        seconds=ended.clock[-1][1],
         params=params,
         scale=setup.model.scale(setup.train, params),
         selected=n_iter if setup.held is None else int(counters[loops.SELECTED]),
         last=last,
-        trace=_trace(setup, clock, metrics),
+        trace=trace,
         model=setup.model,
         algorithm=setup.algorithm,
-        compile_seconds=compiling,
+        compile_seconds=ended.compiling,
         details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
     )
-    return moved(ended, setup.origin)
+    return moved(run, setup.origin)
 
 
 def _reading(setup: Setup) -> dict[str, Any]:
@@ -105,7 +132,7 @@ def moved(run: Run, by: Floats) -> Run:
     return replace(run, params=run.params + shift, last=run.last + shift, trace=trace)
 
 
-def _trace(setup: Setup, clock: Clock, metrics: bool) -> pd.DataFrame:
+def _trace(setup: Setup, clock: Clock, metrics: bool, presses: Presses) -> pd.DataFrame:
     work, model, truth = setup.work, setup.model, setup.truth
     count = int(work.counters[loops.RECORDS])
     points, records = setup.locations(work.recorded[:count]), work.records[:count]
@@ -124,8 +151,12 @@ def _trace(setup: Setup, clock: Clock, metrics: bool) -> pd.DataFrame:
         scales = [model.scale(setup.train, point) for point in points]
         table["scale_error"] = [model.scale_error(scale, truth.scale) for scale in scales]
     if metrics:
-        batches = [points[at : at + _BATCH] for at in range(0, count, _BATCH)]
-        table["gap"] = np.concatenate([model.gaps(setup.train, batch) for batch in batches])
+        gaps = np.full(count, math.nan)
+        for at in range(0, count, _BATCH):
+            if presses.stopped():
+                break
+            gaps[at : at + _BATCH] = model.gaps(setup.train, points[at : at + _BATCH])
+        table["gap"] = gaps
         moments = setup.train.moments()
         table["loss"] = table["gap"] + model.one_gaussian_loss(moments, moments)
     if setup.held is not None:

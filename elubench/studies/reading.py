@@ -6,7 +6,6 @@ An error names the key by its path, ``block[1].algorithms[2].eta``; lists are co
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -90,12 +89,9 @@ def parse(text: str, title: str = "study", folder: Path | None = None) -> Spec:
     first.
     """
     try:
-        values = tomllib.loads(text + "\n")  # so that an error in the last line has its number
-    except RecursionError:
-        raise SpecError(f"{title}: tables or lists are nested too deeply") from None
-    except ValueError as error:  # TOML's own, or an integer of thousands of digits
-        reason = str(error).partition(";")[0]
-        raise SpecError(f"{title}: {reason}") from None
+        values = checks.toml(text)
+    except ValueError as error:
+        raise SpecError(f"{title}: {error}") from None
     return _checked(values, title, folder)
 
 
@@ -132,10 +128,11 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
     if not isinstance(blocks, list) or not blocks:
         raise TypeError("block must be a list of at least one [[block]]")
     made = tuple(_block(block, number, outside) for number, block in enumerate(blocks, 1))
-    names = [block.name for block in made]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise ValueError(f"block[{number + 1}].name {name!r} is the name of another block")
+    names: set[str] = set()
+    for number, block in enumerate(made, 1):
+        if block.name in names:
+            raise ValueError(f"block[{number}].name {block.name!r} is the name of another block")
+        names.add(block.name)
     _plannable(made)
     return Spec(
         name=checks.text(values.get("name", title), "name"),
@@ -210,6 +207,11 @@ def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, in
     ns = _several(
         values[key], f"{at}.{key}", lambda one, name: checks.integer(one, name, least, _MOST)
     )
+    if len(ds) * len(ns) > _MOST_SAMPLES:
+        raise ValueError(
+            f"{at}.{key} must leave the study at most {_MOST_SAMPLES:,} samples, got {len(ns):,} "
+            f"times {len(ds):,} in {at}.d"
+        )
     sizes = tuple((n if key == "n" else n * d, d) for d in ds for n in ns)
     for n, d in sizes:
         if not 4 <= n <= most_n:
@@ -228,7 +230,7 @@ def _contestants(
         raise TypeError(
             f"{at}.algorithms must be a list of at least one algorithm, such as {{name = 'EM'}}"
         )
-    made: list[Contestant] = []
+    made: dict[str, Contestant] = {}
     for number, one in enumerate(given, 1):
         here = f"{at}.algorithms[{number}]"
         table = dict(one) if isinstance(one, dict) else {"name": one}
@@ -239,10 +241,10 @@ def _contestants(
                 contestant.algorithm.resolve(outside.model(model))
             except ValueError as error:
                 raise ValueError(f"{here}: {error}") from None
-        if contestant.options in [other.options for other in made]:
+        if (key := as_json(contestant.options)) in made:
             raise ValueError(f"{here} is in this list already: {contestant.options}")
-        made.append(contestant)
-    return tuple(made)
+        made[key] = contestant
+    return tuple(made.values())
 
 
 def _options(given: Any, at: str, outside: Outside) -> dict[str, Any]:
@@ -286,10 +288,10 @@ def _several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, .
         return (read(value, name),)
     if not value:
         raise ValueError(f"{name} must be a list of at least one value, got {value!r}")
-    made: list[T] = []
+    made: dict[T, None] = {}
     for number, one in enumerate(value, 1):
         item = read(one, f"{name}[{number}]")
         if item in made:
             raise ValueError(f"{name}[{number}] has {item!r} twice")
-        made.append(item)
+        made[item] = None
     return tuple(made)

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from elubench import __version__
 from elubench.kernels import interrupts
+from elubench.kernels.interrupts import Presses
 from elubench.studies import reading
 from elubench.studies.costs import cell_seconds
 from elubench.studies.engines import Engine
@@ -61,6 +62,24 @@ def run_study(
     folder = Path(out)
     study = reading.load(spec)
     chosen = Engine(engine, workers, scheduler)
+    report = progress or (lambda _: None)
+    with interrupts.noticed() as presses:
+        ended = _completed(folder, study, spec, chosen, retry_failed, report, presses)
+    if presses.heard:  # and its exception lost
+        raise KeyboardInterrupt
+    return ended
+
+
+def _completed(
+    folder: Path,
+    study: Spec,
+    spec: Spec | Mapping[str, Any] | str | Path,
+    chosen: Engine,
+    retry_failed: bool,
+    report: Callable[[Progress], None],
+    presses: Presses,
+) -> Progress:
+    """Run what is left of a study."""
     cut = _opened(folder, study, spec)
     store = _store(folder, study, cut)
     rows, done = store.check(cut.expected, repair=True)
@@ -68,7 +87,6 @@ def run_study(
         store.remove(_failed(study, cut, rows))
         rows, done = store.check(cut.expected, repair=True)
     tally = Tally(study, cut, rows, done, cell_seconds(study))
-    report = progress or (lambda _: None)
     report(tally.progress())
     left = [task for task in cut.tasks if task.name not in done]
     random.SystemRandom().shuffle(left)
@@ -81,15 +99,13 @@ def run_study(
 
     if left:
         results = chosen.results(study, left, made_elsewhere)
-        with closing(results), interrupts.noticed() as presses:
+        with closing(results):
             for made in results:
                 if presses.heard:  # and its exception lost: what it did to this task nobody knows
                     raise KeyboardInterrupt
                 store.put(made.task.name, made.rows, made.traces)
                 tally.add(made.task, made.rows)
                 report(tally.progress())
-        if presses.heard:
-            raise KeyboardInterrupt
     rows, done = store.check(cut.expected, repair=True)
     seconds = tally.progress().seconds
     return Tally(study, cut, rows, done).progress(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,7 +27,7 @@ Check = tuple[str, Callable[[], None]]
 class Elsewhere(Sample):
     """A sample that is not in memory, as far as a run can tell: it passes questions on and counts.
 
-    ``interrupt`` raises KeyboardInterrupt in that read; more reads than ``limit`` are an error.
+    Ctrl-C is pressed in the read ``interrupt``; more reads than ``limit`` are an error.
     """
 
     def __init__(self, inner: Sample, interrupt: int | None = None, limit: int | None = None):
@@ -51,7 +52,7 @@ class Elsewhere(Sample):
     def _read(self) -> None:
         self.reads += 1
         if self.reads == self.interrupt:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         expect(self.limit is None or self.reads <= self.limit, "the run does not end")
 
 

@@ -20,7 +20,6 @@ they expect in TOML files: see :func:`levels_in` and :func:`expected_in`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -183,7 +182,7 @@ def load(path: Path) -> Paper:
 
 def levels_in(path: Path) -> dict[str, Level]:
     """Levels from a TOML file with a table for each: ``studies``, and options by probe."""
-    found = tomllib.loads(path.read_text("utf-8"))
+    found = _toml(path)
     return {
         name: Level(tuple(level["studies"]), level.get("probes", {}))
         for name, level in found.items()
@@ -192,5 +191,12 @@ def levels_in(path: Path) -> dict[str, Level]:
 
 def expected_in(path: Path) -> dict[str, str]:
     """Expected verdicts from a TOML file, by the claims' keys."""
-    found = tomllib.loads(path.read_text("utf-8"))
+    found = _toml(path)
     return {key: checks.choice(value, key, VERDICTS) for key, value in found.items()}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return checks.toml(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -95,3 +95,17 @@ def test_units_order_place_and_repeats_do_not_matter(number):
         turn, _ = np.linalg.qr(rng.standard_normal((d, d)))
         turned = fitted(X @ turn, model, weights=weights).log_likelihood
         assert turned == pytest.approx(usual, abs=slack)
+
+
+@pytest.mark.parametrize("number", range(CASES))
+@pytest.mark.parametrize("algorithm", ["polyak", "normalized-gd", "gradient-descent", "em"])
+def test_converged_is_never_said_wrongly(number, algorithm):
+    """From there EM, with all the time it wants, gains next to nothing."""
+    model, X, weights, _ = case(number)
+    sample = eb.ArraySample(X, weights)
+    fit = fitted(sample, model, algorithm=algorithm)
+    if fit.status != "converged" or fit.gain == 0.0:
+        return
+    ended = eb.run(sample, model, eb.EM(), fit.location.ravel(), max_iter=20_000, metrics=False)
+    before, after = fit.model.gaps(sample, np.stack([fit.location.ravel(), ended.params]))
+    assert sample.n_weighted * (before - after) < 0.1  # what is left is estimated to be below 0.05
