@@ -51,7 +51,7 @@ def test_passes_on_one_gaussian(model, d):
     """A read for moments, one to compare, a short run, likelihood and contraction."""
     for seed in range(4):
         X = np.random.default_rng(seed).standard_normal((N, d))
-        fit = eb.fit(X, model)
+        fit = eb.fit(eb.ArraySample(X), model)  # else it would be condensed at d = 1
         assert fit.run.passes <= 6
         assert fit.passes <= fit.run.passes + 4 + 4 * 0.5  # four reads of less than half the rows
 

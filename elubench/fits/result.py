@@ -30,8 +30,9 @@ class Fit:
     excess over the model's one Gaussian, never negative. ``status`` is that of the run, or "stalled"
     if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain, or
     "interrupted" whenever Ctrl-C was pressed.
-    ``passes`` counts reads of the data, including those for the start and the evidence; ``seconds``
-    covers all of these, but not packing the data or loading the kernels.
+    ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
+    to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
+    but not packing or condensing the data or loading the kernels.
     """
 
     location: Floats
@@ -55,6 +56,12 @@ class Fit:
         """Both locations, (2, d), whatever the model."""
         one = self.location
         return one.copy() if one.ndim == 2 else np.stack([-one, one])
+
+    def _reads(self) -> str:
+        points = self.run.details.get("condensed_to")
+        if points is None:
+            return f"{self.passes:.4g} passes over the data"
+        return f"one read of the data, {self.passes:.4g} passes over {points:,} points"
 
     def advice(self) -> str:
         """What to do in this regime."""
@@ -91,8 +98,7 @@ class Fit:
             ("data", f"n = {self.n:,}, d = {self.d}"),
             (
                 "algorithm",
-                f"{self.algorithm.name}: {self.status}, {self.passes:.4g} passes over the data, "
-                f"{self.seconds:.2g} s",
+                f"{self.algorithm.name}: {self.status}, {self._reads()}, {self.seconds:.2g} s",
             ),
             *_locations(self.location),
             ("scale", f"{_numbers(self.scale)} (sigma squared)"),
