@@ -16,7 +16,7 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, elementwise, layout, reduction, tiles
+from elubench.kernels import _jit, elementwise, layout, reduction, sums, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
@@ -294,8 +294,13 @@ class TestBits:
         X, _, u, b = problem(scaled(9003, 531), d, weighted=False)
         plain = ArraySample(X).sums(u, b, want)
         weighted = ArraySample(X, np.ones(len(X))).sums(u, b, want)
-        given = slice(None) if want else slice(0, 1 + d)
-        assert plain[:, given].tobytes() == weighted[:, given].tobytes()
+        # one logarithm for many rows cannot have the bits of one for each
+        loss = layout.log_cosh_at(d)
+        assert np.delete(plain, loss, 1).tobytes() == np.delete(weighted, loss, 1).tobytes()
+        if want:
+            reference = naive.Pass(X, u[0], b[0])
+            assert_close(plain[0, loss], reference, "log_cosh")
+            assert_close(weighted[0, loss], reference, "log_cosh")
 
 
 @pytest.mark.parametrize("rows", [64, 256, 512])
@@ -600,6 +605,7 @@ class TestVectorCode:
         [
             ("expm1_into", 3, elementwise.FETCH, EXPONENT),
             ("tanh_in_place", 2, elementwise.FETCH, "vdivpd"),
+            ("tanh_with_loss", 2, elementwise.FETCH, "vdivpd"),
             ("log_cosh_into", 3, 0, "vdivpd"),
         ],
     )
@@ -612,25 +618,37 @@ class TestVectorCode:
         found = text.count("prefetch")  # more of them where a loop is unrolled
         assert found >= fetches
         assert (found > 0) == (fetches > 0)
-        assert not re.search(r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b", text, flags=re.MULTILINE)
+        single = r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b"
+        after_the_loop = 8 if name == "tanh_with_loss" else 0
+        assert len(re.findall(single, text, flags=re.MULTILINE)) <= after_the_loop
 
     def test_the_pass(self):
         text = assembly(reduction.pass_serial, reduction.pass_serial.elubench_signature)
         assert packed_instructions(text, self.EXPONENT) >= 1
         assert packed_instructions(text, r"vdivpd") >= 2
         assert packed_instructions(text, r"vfmadd\w+pd") >= 60
-        assert not re.search(r"\b(tanh|log1p|expm1|exp|cosh)\b", text), (
-            "a call of the maths library"
-        )
+        assert not re.search(r"\b(tanh|expm1|exp|cosh)\b", text), "a call of the maths library"
 
-    @pytest.mark.parametrize("name", ["_sum", "_add_products", "_add_moments", "_add_tanh_moments"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "total_of",
+            "add_products",
+            "add_moments",
+            "add_tanh_moments",
+            "add_everything",
+            "add_curvature",
+        ],
+    )
     def test_sums(self, name):
         vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
         signature = {
-            "_sum": (vector, whole),
-            "_add_products": (vector, tile, whole, whole, vector, whole),
-            "_add_moments": (vector, tile, whole, vector, whole),
-            "_add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
+            "total_of": (vector, whole),
+            "add_products": (vector, tile, whole, whole, whole, vector, whole),
+            "add_moments": (vector, tile, whole, vector, whole),
+            "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
+            "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
+            "add_curvature": (vector, tile, whole, vector),
         }[name]
-        text = assembly(getattr(reduction, name), signature)
-        assert packed_instructions(text, r"vaddpd" if name == "_sum" else r"vfmadd\w+pd") >= 4
+        text = assembly(getattr(sums, name), signature)
+        assert packed_instructions(text, r"vaddpd" if name == "total_of" else r"vfmadd\w+pd") >= 4
