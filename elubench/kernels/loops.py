@@ -14,7 +14,7 @@ from numba import prange, types
 from numba.extending import typeof_impl
 
 from elubench.kernels import reduction, signatures
-from elubench.kernels._jit import borrow, kernel
+from elubench.kernels._jit import borrow, brief, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS
@@ -150,6 +150,7 @@ def blocks(data: Any) -> int:
     "exact",
     types.int64(types.boolean, types.float64, types.float64, types.int64, _WORK),
     inline=True,
+    pointer=False,
 )
 def settle(valid: bool, error: float, validation: float, until: int, work: Any) -> int:
     """After an update: count, select, and decide whether the run goes on. Returns the status.
@@ -185,7 +186,7 @@ def settle(valid: bool, error: float, validation: float, until: int, work: Any) 
     return counters[STATUS]
 
 
-@kernel("exact", types.void(types.float64, _WORK), inline=True)
+@kernel("exact", types.void(types.float64, _WORK), inline=True, pointer=False)
 def record(validation: float, work: Any) -> None:
     """Keep the iterate and where the run stands."""
     counters, records = work.counters, work.records
@@ -199,9 +200,10 @@ def record(validation: float, work: Any) -> None:
     counters[RECORDS] = place + 1
 
 
-@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK))
+@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK), pointer=False)
 def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     """Iterate until a status is set or the budget is spent."""
+    brief()
     train, held, work = borrow(train), borrow(held), borrow(work)
     reduce, reduce_held, direction, respond, gap, hessian, error, update = functions
     want, counters, report = budget.want, work.counters, work.report
@@ -304,6 +306,7 @@ def _stacked(signature: Any) -> Any:
 @kernel(
     "parallel",
     types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK), _ints),
+    pointer=False,
 )
 def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, running: Any) -> None:
     """Replicates side by side, each in one thread; every array has a leading axis for them.

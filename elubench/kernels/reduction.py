@@ -38,14 +38,11 @@ from elubench.kernels.lanes import (
 )
 from elubench.kernels.layout import (
     CURVATURE,
-    M1,
     T0,
-    W,
     c0_at,
     c1_at,
     c2_at,
     log_cosh_at,
-    m2_at,
     width,
 )
 from elubench.kernels.region import parallel_region
@@ -60,7 +57,7 @@ from elubench.kernels.sums import (
     total_of,
     weigh,
 )
-from elubench.kernels.tiles import BLOCK_ROWS, Tiles
+from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
 
 _BUFFERS = 3  # in which a pass works, each as long as a tile
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
@@ -77,7 +74,7 @@ def worth_threads(tiles: Tiles) -> bool:
     return large and parallel_region.usable and numba.get_num_threads() > 1
 
 
-@kernel("exact", types.float64[:, ::1](types.int64))
+@kernel("exact")
 def buffers(rows: int) -> Any:
     """Scratch memory for a pass over tiles of this many rows, aligned with cache lines.
 
@@ -94,7 +91,8 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = ready(buffers)(tiles.data.shape[2])
+    rows = tiles.data.shape[2]
+    scratch = aligned(_BUFFERS * (rows + _APART)).reshape(_BUFFERS, -1)
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if not worth_threads(tiles):
         ready(pass_serial)(*arguments)
@@ -170,7 +168,11 @@ def _reduce_block(
             add_moments(y, x, m, out, T0)
 
 
-@kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
+@kernel(
+    "exact",
+    types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]),
+    pointer=False,
+)
 def combine(partial: Any, total: float, out: Any) -> None:
     """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""
     count, k, numbers = partial.shape
@@ -242,34 +244,3 @@ def pass_serial(
     for block in range(partial.shape[0]):
         _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
     combine(partial, total, out)
-
-
-@kernel("exact")
-def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> None:
-    d, rows = data.shape[1], data.shape[2]
-    ones = np.empty(rows)
-    product = np.empty(rows)
-    sums[:] = 0.0
-    tiles = BLOCK_ROWS // rows
-    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        valid = min(rows, n - tile * rows)
-        ones[:] = 1.0
-        weigh(ones, weights, tile, valid, rows)
-        sums[W] += total_of(ones, rows)
-        for j in range(d):
-            scaled(ones, data[tile], j, product, rows)
-            sums[M1 + j] += total_of(product, rows)
-            scaled(product, data[tile], j, product, rows)
-            sums[m2_at(d) + j] += total_of(product, rows)
-
-
-@kernel(
-    "exact",
-    types.void(
-        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
-    ),
-)
-def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
-    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, moments_width(d))."""
-    for block in range(partial.shape[0]):
-        _moments_block(data, weights, n, block, partial[block, 0])

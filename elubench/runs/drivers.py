@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -64,12 +65,15 @@ def driver_for(setup: Setup, asked: str) -> Driver:
 
 
 def make_ready(setup: Setup, driver: Driver) -> None:
-    """Compile, or load from the cache, what this driver will call."""
-    kernels = [*setup.algebra, *setup.model.algebra, loops.settle, loops.record]
-    if driver is not foreign:
-        kernels.append(setup.algorithm.update)
+    """Compile, or load from the cache, what this driver will call and nothing else."""
+    kernels = [loops.record]
     if driver is compiled:
-        kernels += [loops.loop, reduction.pass_serial, reduction.pass_parallel]
+        threads = _wanted_threads(data_of(setup.train, setup), data_of(setup.held, setup))
+        kernels += [loops.loop, *setup.functions(*map(_pass, threads))]
+    else:
+        kernels += [loops.settle, *setup.algebra]
+    if driver is python:
+        kernels.append(setup.algorithm.update)
     for each in kernels:
         ready(each)
 
@@ -90,14 +94,9 @@ def compiled(setup: Setup, clock: Clock) -> None:
     """The compiled loop, left now and then to read the clock and to handle Ctrl-C."""
     work, want = setup.work, setup.algorithm.want
     train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
-    wanted = [_wants_threads(data) for data in (train, held_out)]
+    wanted = _wanted_threads(train, held_out)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
-        functions = setup.functions(
-            *(
-                reduction.pass_parallel if inside and threads else reduction.pass_serial
-                for threads in wanted
-            )
-        )
+        functions = setup.functions(*(ready(_pass(inside and threads)) for threads in wanted))
         # a guess at the seconds per iteration; afterwards they are measured
         cost = 3e-7 + 1e-9 * train.rows * (2 + setup.train.d)
         pace = Pace(_CHUNK_SECONDS, cost)
@@ -194,5 +193,13 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
     return Data(tiles.data, tiles.weights, tiles.rows, sample.total, moments.m1, moments.m2)
 
 
-def _wants_threads(data: Data) -> bool:
-    return reduction.worth_threads(Tiles(data.data, data.weights, data.rows))
+def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
+    """Which passes are worth threads; without held-out rows both are the same kernel."""
+    one, two = (
+        reduction.worth_threads(Tiles(data.data, data.weights, data.rows)) for data in (train, held)
+    )
+    return one, two or (one and held.rows == 0)
+
+
+def _pass(threads: bool) -> Any:
+    return reduction.pass_parallel if threads else reduction.pass_serial

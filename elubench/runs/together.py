@@ -77,11 +77,12 @@ def _side_by_side(setups: list[Setup]) -> list[Ended]:
     """Runs with the same key; each is charged its share of the time."""
     first = setups[0]
     make_ready(first, compiled)
+    one_pass = ready(reduction.pass_serial)
     ready(loops.loop_many)
     interrupted = np.zeros(len(setups), dtype=bool)
     with interrupts.held() as presses, parallel_region.entered() as inside:
         if inside:
-            functions = first.functions(reduction.pass_serial, reduction.pass_serial)
+            functions = first.functions(one_pass, one_pass)
             train = _stacked([data_of(setup.train, setup) for setup in setups])
             held = _stacked([data_of(setup.held, setup) for setup in setups])
             for setup in setups:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench.checks import Floats
-from elubench.kernels import layout, reduction
+from elubench.kernels import layout, packing, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles, aligned
 
@@ -142,12 +142,13 @@ class PackedSample(Sample):
     #: Whether the sample has been moved close to 0 already.
     near = False
 
-    def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
+    def __init__(self, tiles: Tiles, n: int, exponent: int = 0, partial: Floats | None = None):
+        """``partial`` are the blocks' sums of moments, where packing has taken them."""
         self.tiles = tiles
         self.n = n
         self.d = tiles.data.shape[1]
         self.exponent = exponent
-        self.total, m1, m2 = _moments_of(tiles)
+        self.total, m1, m2 = _moments_of(tiles, partial)
         self._moments = Moments(math.ldexp(self.total, exponent), m1, m2)
 
     def moments(self) -> Moments:
@@ -181,10 +182,11 @@ class PackedSample(Sample):
         return result
 
 
-def _moments_of(tiles: Tiles) -> Moments:
+def _moments_of(tiles: Tiles, partial: Floats | None) -> Moments:
     d = tiles.data.shape[1]
-    partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
-    ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
+    if partial is None:
+        partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
+        ready(packing.moments)(tiles.data, tiles.weights, tiles.rows, partial)
     out = np.empty((1, layout.moments_width(d)))
     ready(reduction.combine)(partial, 1.0, out)
     weight = float(out[0, layout.W])
