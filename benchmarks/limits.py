@@ -222,7 +222,7 @@ def everything(d, scale, rounds, threads):
         rounds,
     )
     return Line(
-        f"pass with loss, curvature and plain, d={d}",
+        f"full pass and plain pass, d={d}",
         "<= 1.5",
         f"{seconds(took['all'])}, {seconds(took['plain'])}",
         took["all"] / took["plain"],
@@ -277,7 +277,7 @@ def fit_against_scikit_learn(d, scale, rounds, threads, most=5000):
     """fit(X), and scikit-learn's EM to a log-likelihood at most 0.01 lower: an estimate.
 
     scikit-learn's iterations are EM's, so ours are counted, at most so many, and multiplied by what one
-    of scikit-learn's takes: running them would take up to an hour.
+    of scikit-learn's takes: running them would take up to an hour. Their number is in the line.
     """
     X = gaussian(int(1_000_000 * scale), d, seed=1)
     sample = ArraySample(X)
@@ -288,7 +288,7 @@ def fit_against_scikit_learn(d, scale, rounds, threads, most=5000):
     took, iteration = beside_scikit_learn(lambda: fit(X, "isotropic"), X, rounds, threads)
     theirs = iterations * iteration
     return Line(
-        f"scikit-learn, {iterations} steps, and fit(X), d={d}",
+        f"scikit-learn ({iterations}) and fit(X), d={d}",
         ">= 5000",
         f"{'' if found.size else '> '}{seconds(theirs)}, {seconds(took)}",
         theirs / took,

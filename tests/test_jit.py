@@ -52,6 +52,20 @@ def files(folder, ending):
 
 
 @needs_jit
+def test_a_kernel_without_a_signature_is_for_kernels(folder):
+    """A call from Python is an error, also after another kernel has had it compiled."""
+    part = _jit.kernel("exact")(cube)
+
+    def whole(x):
+        return part(x) - 1.0
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="cube has no signature"):
+            part(2.0)
+        assert _jit.ready(_jit.kernel("exact", SIGNATURE)(whole))(2.0) == 7.0
+
+
+@needs_jit
 class TestListening:
     def test_hears_of_what_is_compiled_and_not_of_what_is_loaded(self, folder):
         heard = []

@@ -25,6 +25,11 @@ ALL = layout.LOG_COSH | layout.CURVATURE
 DIMENSIONS = [1, 2, 3, 4, 5, 8, 17, 64]
 
 
+@numba.njit
+def buffers_for(rows):
+    return reduction.buffers(rows)
+
+
 def rows_of(d):
     """Rows of one tile, read off the packed data."""
     return tiles.empty_tiles(1, d, weighted=False).data.shape[2]
@@ -242,7 +247,7 @@ class TestBits:
         made, roomy = packed(X), tiles.empty_tiles(5000, 2, weighted=False)._replace(rows=n)
         roomy.data[: len(made.data)] = made.data
         roomy.data[len(made.data) :] = np.nan
-        guarded = np.full((5, reduction.buffers(made.data.shape[2]).shape[1]), 7.0)
+        guarded = np.full((5, buffers_for(made.data.shape[2]).shape[1]), 7.0)
         out = np.empty((1, layout.width(2, ALL)))
         partial = np.empty((roomy.blocks, *out.shape))
         ready(reduction.pass_serial)(
@@ -309,9 +314,7 @@ class TestBits:
 def test_memory_begins_with_a_line_of_the_cache(rows):
     """Vectors across two lines cost up to a third of the speed, and nothing else shows it."""
     made = tiles.empty_tiles(1000, 3, weighted=True)
-    kept = [
-        ready(reduction.buffers)(rows) for _ in range(8)
-    ]  # memory that is free again is no test
+    kept = [buffers_for(rows) for _ in range(8)]  # memory that is free again is no test
     for memory in (made.data, made.weights, *(row for buffers in kept for row in buffers)):
         assert memory.ctypes.data % (8 * LINE) == 0
     assert all(buffers.shape[1] >= rows for buffers in kept)

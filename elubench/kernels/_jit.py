@@ -93,6 +93,8 @@ def kernel(
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
+        if options.get("no_cpython_wrapper"):
+            _refuse_python(dispatcher)
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
             dispatcher._cache = KernelCache(function)
@@ -100,6 +102,17 @@ def kernel(
         return dispatcher
 
     return decorate
+
+
+def _refuse_python(dispatcher: Any) -> None:
+    """Make a call from Python an error: without a wrapper, Numba would jump to address 0."""
+
+    def refuse(*args: Any, **options: Any) -> Any:
+        name = dispatcher.py_func.__name__
+        raise TypeError(f"kernel {name} has no signature: only other kernels can call it")
+
+    dispatcher._insert = lambda *args, **options: None  # nothing for a call to find
+    dispatcher._compile_for_args = refuse
 
 
 if JIT:

@@ -162,7 +162,7 @@ def _reduce_block(
                     for j in range(d):
                         scaled(spare, x, j, product, m)
                         out[c1_at(d) + j] += total_of(product, m)
-                        add_products(product, x, 0, j + 1, m, out, at)
+                        add_products(product, x, np.int64(0), j + 1, m, out, at)
                         at += j + 1
             weigh(y, weights, tile, valid, m)
             add_moments(y, x, m, out, T0)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from elubench.kernels._jit import kernel
 from elubench.kernels.elementwise import FETCH, loss_of, tanh_at, tanh_of
 from elubench.kernels.lanes import (
@@ -31,6 +33,9 @@ from elubench.kernels.layout import (
     c2_at,
     log_cosh_at,
 )
+
+# Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
+# a type of its own, for which the function is compiled again.
 
 
 @kernel("exact")
@@ -56,12 +61,12 @@ def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
 def project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
     """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less."""
     d, rows = x.shape
-    u0, u1, u2, u3 = _factors(u, 0)
+    u0, u1, u2, u3 = _factors(u, np.int64(0))
     if d == 1:
         for i in range(0, m, LANES):
             store(y, i, b + u0 * load(x, i))
         return
-    at0, at1, at2, at3 = _four(0, d, rows)
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
     for i in range(0, m, LANES):
         z = b + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
         store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
@@ -131,7 +136,7 @@ def add_products(v: Any, x: Any, first: int, count: int, m: int, out: Any, at: i
 def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
     """out[at] += sum of v, followed by the products with every coordinate."""
     d, rows = x.shape
-    at0, at1, at2, at3 = _four(0, d, rows)
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
     plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
     for i in range(0, m, LANES):
         value = load(v, i)
@@ -141,8 +146,8 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
         s2 = s2 + value * load(x, at2 + i)
         s3 = s3 + value * load(x, at3 + i)
     out[at] += added(plain)
-    _add_four(s0, s1, s2, s3, 0, d, out, at + 1)
-    add_products(v, x, 4, d, m, out, at + 1)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, at + 1)
+    add_products(v, x, np.int64(4), d, m, out, at + 1)
 
 
 @kernel("exact", inline=True, counted=False)
@@ -162,7 +167,7 @@ def add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: An
         out[T0] += added(plain)
         out[T1] += added(s0)
         return
-    at0, at1, at2, at3 = _four(0, d, rows)
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
     for i in range(0, m, LANES):
         t = tanh_at(y, e, i, data, at)
         plain = plain + t
@@ -171,7 +176,7 @@ def add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: An
         s2 = s2 + t * load(x, at2 + i)
         s3 = s3 + t * load(x, at3 + i)
     out[T0] += added(plain)
-    _add_four(s0, s1, s2, s3, 0, d, out, T1)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, np.int64(T1))
 
 
 @kernel("exact", inline=True, counted=False)
@@ -213,7 +218,7 @@ def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
     Of a coordinate beyond the last, the last takes the place.
     """
     d, rows = x.shape
-    at0, at1, at2, at3 = _four(0, d, rows)
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
     s, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
     s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
     s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
@@ -240,11 +245,11 @@ def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
         s32 = s32 + p * x2
         s33 = s33 + p * x3
     out[c0_at(d)] += added(s)
-    _add_four(s0, s1, s2, s3, 0, d, out, c1_at(d))
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
     at = c2_at(d)
     out[at] += added(s00)
-    _add_four(s10, s11, s20, s21, 0, 2 if d == 2 else 4, out, at + 1)
+    _add_four(s10, s11, s20, s21, np.int64(0), np.int64(2 if d == 2 else 4), out, at + 1)
     if d > 2:
         out[at + 5] += added(s22)
     if d > 3:
-        _add_four(s30, s31, s32, s33, 0, d, out, at + 6)
+        _add_four(s30, s31, s32, s33, np.int64(0), d, out, at + 6)

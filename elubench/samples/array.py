@@ -93,8 +93,9 @@ def _pack(X: Any, packed: Tiles) -> Floats:
 
     def pack_chunk(first: int) -> int:
         last = min(first + step, packed.blocks)
-        source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
-        return int(pack(*source, first, last, packed.data, packed.weights, n, partial))
+        with np.errstate(over="ignore", invalid="ignore"):  # too large, or not finite: found below
+            source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
+            return int(pack(*source, first, last, packed.data, packed.weights, n, partial))
 
     count = threads() if len(chunks) >= _THREADS_FROM and isinstance(X, np.ndarray) else 1
     if count == 1:
@@ -115,8 +116,7 @@ def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:
     if plain and X.flags.f_contiguous:
         return X.T.reshape(-1)[start:], 1, len(X)
     part = X.iloc[start:stop].to_numpy() if hasattr(X, "iloc") else X[start:stop]
-    with np.errstate(over="ignore"):  # a wider float that becomes infinite is found below
-        chunk = np.ascontiguousarray(part, dtype=np.float64)
+    chunk = np.ascontiguousarray(part, dtype=np.float64)
     if not chunk.flags.writeable:
         chunk = chunk.copy()
     return chunk.reshape(-1), chunk.shape[1], 1
