@@ -34,7 +34,6 @@ from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
-from elubench.kernels._jit import brief
 from elubench.kernels.layout import CURVATURE, LOG_COSH, STEP, accept, finish, stay
 from elubench.kernels.vectors import norm
 
@@ -58,7 +57,6 @@ def eigen(matrix: Any, vectors: Any) -> None:
 
     Cyclic Jacobi rotations: the same bits everywhere, which a threaded library does not promise.
     """
-    brief()
     p = matrix.shape[0]
     for i in range(p):
         for j in range(p):
@@ -116,7 +114,6 @@ def _units(hessian: Any, iterate: Any, units: Any) -> None:
 @kernel("exact")
 def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
     """Eigenvalues in these units to the diagonal, eigenvectors to the columns; a floor for curvature."""
-    brief()
     p = units.size
     for i in range(p):
         for j in range(p):
@@ -131,7 +128,6 @@ def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
 @kernel("exact")
 def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, step: Any) -> float:
     """Newton's step with the absolute values of the curvatures; the decrease that it predicts."""
-    brief()
     p, predicted = units.size, 0.0
     for j in range(p):
         step[j] = 0.0
@@ -168,7 +164,6 @@ def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) ->
 @kernel("exact", signatures.UPDATE)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: the decrease of the mean loss that is not worth a pass, and where r^8 / 12 equals it."""
-    brief()
     options, state = own.options, own.state
     gradient, gap, hessian = answers.gradient, answers.gap, answers.hessian
     p = iterate.size

@@ -18,8 +18,7 @@ Common to all:
 ``nogil=True``           Python threads can run kernels side by side.
 ``boundscheck=False``    explicit, so that ``NUMBA_BOUNDSCHECK`` cannot silently halve the speed.
 
-On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` and the wrappers off; see :func:`brief`
-for ``optsize``.
+On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` and the wrappers off.
 
 Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
 from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
@@ -118,19 +117,6 @@ def _refuse_python(dispatcher: Any) -> None:
 if JIT:
 
     @intrinsic
-    def brief(typingctx: Any) -> Any:
-        """Called first, it makes the function's code short: for what does little and has many loops.
-
-        Otherwise the compiler unrolls and vectorises each of them, which takes seconds.
-        """
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            builder.function.attributes.add("optsize")
-            return context.get_dummy_value()
-
-        return numba.types.void(), codegen
-
-    @intrinsic
     def borrow(typingctx: Any, value: Any) -> Any:
         """The same array, or tuple of arrays, but not counted: its slices touch no reference count.
 
@@ -157,9 +143,6 @@ if JIT:
         return value(value), codegen
 
 else:
-
-    def brief() -> None:
-        """Nothing to do."""
 
     def borrow(value: Any) -> Any:
         return value

@@ -14,7 +14,7 @@ from numba import prange, types
 from numba.extending import typeof_impl
 
 from elubench.kernels import reduction, signatures
-from elubench.kernels._jit import borrow, brief, kernel
+from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS
@@ -203,7 +203,6 @@ def record(validation: float, work: Any) -> None:
 @kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK), pointer=False)
 def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     """Iterate until a status is set or the budget is spent."""
-    brief()
     train, held, work = borrow(train), borrow(held), borrow(work)
     reduce, reduce_held, direction, respond, gap, hessian, error, update = functions
     want, counters, report = budget.want, work.counters, work.report

@@ -16,7 +16,6 @@ import numpy as np
 
 from elubench.checks import Floats
 from elubench.kernels import kernel, layout, signatures
-from elubench.kernels._jit import brief
 from elubench.models import directions
 from elubench.models.base import Algebra, Model, Natural
 from elubench.samples.base import Moments, Sample
@@ -126,7 +125,6 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     y_m = -delta/s - h r e and y_delta = z/s + h r delta; K0, K1, K2 are the sums weighted by sech^2
     about m, and tau = T1 - T0 m.
     """
-    brief()
     d = m1.size
     _, rho, s = _parts(params, m1, m2)
     h = 2.0 / (d * s * s)
@@ -294,7 +292,6 @@ def _natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float
 
 @kernel("exact", signatures.HESSIAN)
 def _natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
-    brief()
     d = m1.size
     v0 = _spread(m1, m2)
     root = math.sqrt(v0)
