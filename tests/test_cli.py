@@ -1,5 +1,6 @@
 """The command line and ``elubench info``."""
 
+import io
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 
 import numba
 import pytest
+from conftest import needs_jit
 
 import elubench
 from elubench import cli, info
@@ -56,7 +58,7 @@ class TestUsage:
     def test_help_lists_every_command(self, capsys):
         assert cli.main(["--help"]) == 0
         listed = capsys.readouterr().out
-        assert len(cli.COMMANDS) == 6
+        assert len(cli.COMMANDS) == 7
         for name, one in cli.COMMANDS.items():
             assert name in listed
             assert " ".join(one.SUMMARY.split()) in " ".join(listed.split())
@@ -347,3 +349,71 @@ class TestInfo:
         assert info._writable(tmp_path / "not" / "there" / "yet")
         assert not info._writable(tmp_path / "file")
         assert not info._writable(tmp_path / "file" / "below")
+
+
+@needs_jit
+class TestCompiling:
+    @pytest.fixture
+    def two_kernels(self, tmp_path, monkeypatch):
+        """A new kernel cache, and two kernels that are all there are."""
+        from elubench.kernels import _cache, _jit
+
+        monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(tmp_path))
+        monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
+        monkeypatch.setattr(_jit, "_registry", [])
+        kind = numba.types.float64(numba.types.float64)
+
+        def made():
+            def one(x):
+                return x + 1.0
+
+            def two(x):
+                return x + 2.0
+
+            found = [_jit.kernel("exact", kind)(each) for each in (one, two)]
+            monkeypatch.setattr(_jit, "known_kernels", lambda: found)
+
+        made()
+        return made
+
+    def test_warmup(self, two_kernels, capsys):
+        assert cli.main(["warmup"]) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("2 kernels in ")
+        assert "2 compiled now" in out
+        assert err == "elubench: compiling kernels, once per machine\n"
+        two_kernels()
+        assert cli.main(["warmup"]) == 0
+        out, err = capsys.readouterr()
+        assert out.endswith(": all cached\n")
+        assert err == ""
+
+    def test_warmup_without_a_cache(self, monkeypatch, capsys):
+        monkeypatch.setattr("elubench.kernels._cache.cache_folder", lambda: None)
+        monkeypatch.setattr("elubench.kernels._cache.why_uncached", lambda: "no room")
+        assert cli.main(["warmup"]) != 0
+        assert "kernels cannot be kept: no room" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("terminal", [False, True])
+    def test_the_line(self, terminal):
+        from elubench.cli.compiling import MESSAGE, Line
+
+        stream = io.StringIO()
+        stream.isatty = lambda: terminal
+        line = Line(stream)
+        line(0.3)
+        assert stream.getvalue() == ""  # too short to speak of
+        line(0.3)
+        line(4.0)
+        line.close()
+        if terminal:
+            assert stream.getvalue() == f"\r{MESSAGE}: 2 done\r{MESSAGE}: 3 done, 5 s\n"
+        else:
+            assert stream.getvalue() == f"{MESSAGE}\n"
+
+    def test_nothing_is_said_where_nothing_is_compiled(self, two_kernels, capsys):
+        from elubench.cli.compiling import compiling_shown
+
+        with compiling_shown():
+            pass
+        assert capsys.readouterr() == ("", "")

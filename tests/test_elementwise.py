@@ -4,6 +4,7 @@ import functools
 import math
 
 import naive
+import numba
 import numpy as np
 import pytest
 from conftest import needs_jit, scaled
@@ -14,6 +15,29 @@ from elubench.samples import ArraySample
 
 TANH_ULPS, LOG_COSH_ULPS = 2.0, 4.0
 SMALLEST, HUGE = 5e-324, 1.7976931348623157e308
+
+
+compiled = numba.njit(**_jit.COMMON)
+
+
+@compiled
+def expm1_into(y, e, power, m, data, at):
+    elementwise.expm1_into(y, e, power, m, data, at)
+
+
+@compiled
+def tanh_in_place(y, e, m, data, at):
+    elementwise.tanh_in_place(y, e, m, data, at)
+
+
+@compiled
+def tanh_with_loss(y, e, m, data, at):
+    return elementwise.tanh_with_loss(y, e, m, data, at)
+
+
+@compiled
+def log_cosh_into(y, e, out, m):
+    elementwise.log_cosh_into(y, e, out, m)
 
 
 def around(centre, count):
@@ -60,20 +84,20 @@ def exponentials(values):
     y = np.zeros(-(-len(values) // LANES) * LANES)
     y[: len(values)] = values
     e = np.full(len(y), np.nan)
-    elementwise.expm1_into(y, e, np.full(len(y), np.nan), len(y), y, 0)
+    expm1_into(y, e, np.full(len(y), np.nan), len(y), y, 0)
     return y, e
 
 
 def tanh(values):
     y, e = exponentials(values)
-    elementwise.tanh_in_place(y, e, len(y), y, 0)
+    tanh_in_place(y, e, len(y), y, 0)
     return y[: len(values)]
 
 
 def log_cosh(values):
     y, e = exponentials(values)
     out = np.full(len(y), np.nan)
-    elementwise.log_cosh_into(y, e, out, len(y))
+    log_cosh_into(y, e, out, len(y))
     return out[: len(values)]
 
 
@@ -124,6 +148,50 @@ class TestAccuracy:
         assert error <= TANH_ULPS, f"tanh: {error} ulp at {at!r}"
         error, at = worst(cosh, log_coshes, where)
         assert error <= LOG_COSH_ULPS, f"log cosh: {error} ulp at {at!r}"
+
+
+class TestLossOfManyRows:
+    """log cosh by one logarithm for all rows, near 0, far from it and between."""
+
+    @staticmethod
+    def summed(values):
+        y, e = exponentials(values)
+        return tanh_with_loss(y, e, len(y), y, 0), y, e
+
+    @pytest.mark.parametrize("count", [LANES, 8 * LANES, 64 * LANES])
+    def test_sum(self, count):
+        """Relative to the sum itself, also where |y| is tiny and its own size would hide an error."""
+        rng = np.random.default_rng(count)
+        for size in np.geomspace(1e-9, 300, scaled(60, 8)):
+            values = size * rng.standard_normal(count)
+            exact = naive.mp.fsum(naive.log_cosh_exact(x) for x in values)
+            got, _, _ = self.summed(values)
+            # Each of count / LANES roundings of a product or a sum errs by at most one EPS of it;
+            # between near and far, |y| is up to 14 times log cosh y.
+            assert abs(got - exact) <= 16 * (4 + count / LANES) * naive.EPS * exact, size
+
+    @pytest.mark.parametrize("size", [0.3, 0.7, 0.74, 1.0, 5.0, 19.5, 700.0])
+    def test_one_row_among_zeros(self, size):
+        values = np.zeros(64 * LANES)
+        values[77] = -size
+        exact = naive.log_cosh_exact(size)
+        got, _, _ = self.summed(values)
+        assert naive.ulps(got, exact) <= 3 * LOG_COSH_ULPS
+
+    def test_what_else_it_writes(self):
+        values = np.linspace(-25, 25, 8 * LANES)
+        _, t, c = self.summed(values)
+        assert t.tobytes() == tanh(values).tobytes()
+        np.testing.assert_allclose(c, 1 / np.cosh(values) ** 2, rtol=0, atol=4 * naive.EPS)
+
+    def test_special_values(self):
+        zeros = np.zeros(LANES)
+        assert self.summed(zeros)[0] == 0.0
+        for special in (np.inf, -np.inf):
+            assert self.summed(np.append(special, zeros[1:]))[0] == np.inf
+        assert np.isnan(self.summed(np.append(zeros[1:], np.nan))[0])
+        assert self.summed(np.full(64 * LANES, 1e300))[0] == pytest.approx(64 * LANES * 1e300)
+        assert self.summed(np.full(64 * LANES, SMALLEST))[0] == 0.0
 
 
 class TestSpecialValues:
@@ -179,11 +247,11 @@ class TestBuffers:
     def test_only_the_first_m_numbers_are_touched(self, m):
         y = np.linspace(-2, 2, 112)
         changed, (e, power, out) = y.copy(), np.full((3, 112), 7.0)
-        elementwise.expm1_into(changed, e, power, m, y, 0)
+        expm1_into(changed, e, power, m, y, 0)
         np.testing.assert_array_equal(changed, y)
-        elementwise.log_cosh_into(changed, e, out, m)
+        log_cosh_into(changed, e, out, m)
         np.testing.assert_array_equal(changed, y)
-        elementwise.tanh_in_place(changed, e, m, y, 0)
+        tanh_in_place(changed, e, m, y, 0)
         np.testing.assert_array_equal(changed[m:], y[m:])
         for buffer in (e, power, out):
             np.testing.assert_array_equal(buffer[m:], 7.0)

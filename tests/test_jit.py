@@ -1,5 +1,6 @@
 """Compilation and the kernel cache: nothing at import, everything once, no fault fatal."""
 
+import gc
 import importlib
 import os
 import shutil
@@ -50,6 +51,67 @@ def misses(dispatcher):
 
 def files(folder, ending):
     return sorted(folder.glob(f"*.{ending}"))
+
+
+@needs_jit
+def test_a_kernel_without_a_signature_is_for_kernels(folder):
+    """A call from Python is an error, also after another kernel has had it compiled."""
+    part = _jit.kernel("exact")(cube)
+
+    def whole(x):
+        return part(x) - 1.0
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="cube has no signature"):
+            part(2.0)
+        assert _jit.ready(_jit.kernel("exact", SIGNATURE)(whole))(2.0) == 7.0
+
+
+@needs_jit
+class TestListening:
+    def test_hears_of_what_is_compiled_and_not_of_what_is_loaded(self, folder):
+        heard = []
+        with _jit.listening(heard.append):
+            _jit.ready(make())
+            assert len(heard) == 1
+            assert heard[0] > 0
+            _jit.ready(make())  # from the cache
+        _jit.ready(make(offset_by_two))  # nobody listens any more
+        assert len(heard) == 1
+
+    def test_progress_of_warmup(self, folder):
+        make()
+        make(offset_by_two)
+        seen = []
+        _jit.warmup(lambda done, kernels: seen.append((done, kernels)))
+        assert seen == [(1, 2), (2, 2)]
+
+    def test_garbage_collection_goes_on_afterwards(self, folder):
+        wrong = _jit.kernel("exact", SIGNATURE)(lambda x: x.nothing)
+        assert gc.isenabled()
+        with pytest.raises(numba.TypingError):
+            _jit.ready(wrong)
+        assert gc.isenabled()
+        gc.disable()
+        try:
+            _jit.ready(make())
+            assert not gc.isenabled()
+        finally:
+            gc.enable()
+
+
+@needs_jit
+def test_a_kernel_that_was_compiled_for_another_one_is_in_the_cache(folder):
+    """As a part of another kernel it is asked for by its arguments alone, without what it returns."""
+    part = make()
+
+    def both(x):
+        return part(x) + 1.0
+
+    assert _jit.ready(_jit.kernel("exact", SIGNATURE)(both))(2.0) == 9.0
+    assert misses(part) == 1
+    again = _jit.ready(make())
+    assert (hits(again), misses(again)) == (1, 0)
 
 
 @needs_jit
@@ -585,7 +647,7 @@ class TestProcesses:
         source = Path(second["folder"])
         copy = tmp_path / source.name
         shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.tmp.*", ".probe*"))
-        for ending, names in (("nbi", ["pack"]), ("nbc", ["moments"])):
+        for ending, names in (("nbi", ["pack"]), ("nbc", ["combine"])):
             for name in names:
                 (damaged,) = [f for f in files(copy, ending) if f".{name}-" in f.name]
                 damaged.write_bytes(damaged.read_bytes()[:100])

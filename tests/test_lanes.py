@@ -11,9 +11,13 @@ from elubench.kernels.lanes import (
     absolute,
     added,
     at_most,
+    either,
     fetch,
     load,
+    lowest,
+    multiplied,
     power_of_two,
+    rounded,
     signed,
     store,
     where_below,
@@ -66,6 +70,8 @@ def binary(which, x, y, out):
         store(out, 0, one / other)
     elif which == 4:
         store(out, 0, signed(absolute(one), other))
+    elif which == 5:
+        store(out, 0, rounded(one, other))
     else:
         store(out, 0, where_below(one, 1.0, one, other))
 
@@ -78,6 +84,17 @@ def copy(x, begin, out, to):
 @compiled
 def sum_of(x):
     return added(load(x, 0))
+
+
+@compiled
+def folded(x, out):
+    value = load(x, 0)
+    out[0], out[1], out[2] = multiplied(value), either(value), lowest(value)
+
+
+@compiled
+def sum_of_rounded(x, y, z, out):
+    store(out, 0, load(z, 0) + rounded(load(x, 0), load(y, 0)))
 
 
 @compiled
@@ -130,6 +147,7 @@ class TestAgainstNumPy:
                     np.multiply,
                     np.divide,
                     np.copysign,
+                    np.multiply,
                     lambda x, y: np.where(x < 1.0, x, y),
                 ]
             )
@@ -164,6 +182,24 @@ def test_the_order_of_a_sum():
     while len(halves) > 1:
         halves = halves[: len(halves) // 2] + halves[len(halves) // 2 :]
     assert sum_of(x) == halves[0] != sum(x.tolist())
+
+
+def test_what_all_lanes_make():
+    x, out = np.random.default_rng(2).uniform(0.1, 0.9, LANES), np.empty(3)
+    folded(x, out)
+    np.testing.assert_allclose(out, [np.prod(x), 1 - np.prod(1 - x), x.min()], rtol=1e-15)
+    folded(1e-20 * x, out)  # no cancellation
+    np.testing.assert_allclose(out[1], 1e-20 * x.sum(), rtol=1e-15)
+    for place in range(LANES):
+        folded(np.where(np.arange(LANES) == place, -1.0, x), out)
+        assert out[2] == -1.0
+
+
+def test_a_rounded_product_does_not_fuse_with_a_sum():
+    """(1 + 2^-30)^2 has 61 bits: fused, the last of them would be left over."""
+    x, out = np.full(LANES, 1 + 2.0**-30), np.empty(LANES)
+    sum_of_rounded(x, x, -(x * x), out)
+    np.testing.assert_array_equal(out, 0.0)
 
 
 def test_powers_of_two():

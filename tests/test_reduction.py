@@ -16,13 +16,18 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, elementwise, layout, reduction, tiles
+from elubench.kernels import _jit, elementwise, layout, packing, reduction, sums, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
 
 ALL = layout.LOG_COSH | layout.CURVATURE
 DIMENSIONS = [1, 2, 3, 4, 5, 8, 17, 64]
+
+
+@numba.njit
+def buffers_for(rows):
+    return reduction.buffers(rows)
 
 
 def rows_of(d):
@@ -34,7 +39,9 @@ def packed(X, weights=None):
     """Tiles of any number of rows, one included."""
     n, d = X.shape
     made = tiles.empty_tiles(n, d, weights is not None)
-    ready(tiles.pack)(X, 0, made.data, np.zeros(len(made.data), dtype=np.int64))
+    partial = np.empty((made.blocks, 1, layout.moments_width(d)))
+    flat = np.array(X, dtype=float).reshape(-1)
+    ready(packing.pack)(flat, d, 1, 0, made.blocks, made.data, np.empty((0, 0)), n, partial)
     if weights is not None:
         made.weights.reshape(-1)[:n] = weights
     return made
@@ -50,7 +57,7 @@ def one_pass(monkeypatch):
             patch.setattr(reduction, "worth_threads", lambda tiles: kernel.endswith("parallel"))
             patch.setattr(reduction, "ready", lambda found: used.append(found) or ready(found))
             out = reduction.reduce_tiles(made, total, u, b, want)
-        assert used == [reduction.buffers, getattr(reduction, kernel)]
+        assert used == [getattr(reduction, kernel)]
         return out
 
     return run
@@ -240,7 +247,7 @@ class TestBits:
         made, roomy = packed(X), tiles.empty_tiles(5000, 2, weighted=False)._replace(rows=n)
         roomy.data[: len(made.data)] = made.data
         roomy.data[len(made.data) :] = np.nan
-        guarded = np.full((5, reduction.buffers(made.data.shape[2]).shape[1]), 7.0)
+        guarded = np.full((5, buffers_for(made.data.shape[2]).shape[1]), 7.0)
         out = np.empty((1, layout.width(2, ALL)))
         partial = np.empty((roomy.blocks, *out.shape))
         ready(reduction.pass_serial)(
@@ -294,17 +301,20 @@ class TestBits:
         X, _, u, b = problem(scaled(9003, 531), d, weighted=False)
         plain = ArraySample(X).sums(u, b, want)
         weighted = ArraySample(X, np.ones(len(X))).sums(u, b, want)
-        given = slice(None) if want else slice(0, 1 + d)
-        assert plain[:, given].tobytes() == weighted[:, given].tobytes()
+        # one logarithm for many rows cannot have the bits of one for each
+        loss = layout.log_cosh_at(d)
+        assert np.delete(plain, loss, 1).tobytes() == np.delete(weighted, loss, 1).tobytes()
+        if want:
+            reference = naive.Pass(X, u[0], b[0])
+            assert_close(plain[0, loss], reference, "log_cosh")
+            assert_close(weighted[0, loss], reference, "log_cosh")
 
 
 @pytest.mark.parametrize("rows", [64, 256, 512])
 def test_memory_begins_with_a_line_of_the_cache(rows):
     """Vectors across two lines cost up to a third of the speed, and nothing else shows it."""
     made = tiles.empty_tiles(1000, 3, weighted=True)
-    kept = [
-        ready(reduction.buffers)(rows) for _ in range(8)
-    ]  # memory that is free again is no test
+    kept = [buffers_for(rows) for _ in range(8)]  # memory that is free again is no test
     for memory in (made.data, made.weights, *(row for buffers in kept for row in buffers)):
         assert memory.ctypes.data % (8 * LINE) == 0
     assert all(buffers.shape[1] >= rows for buffers in kept)
@@ -431,7 +441,7 @@ class TestThreads:
         through = reduction.reduce_tiles(made, 1.0, u, b, 0)
         with reduction.parallel_region.entered():
             alone = reduction.reduce_tiles(made, 1.0, u, b, 0)
-        assert used[1::2] == [reduction.pass_parallel, reduction.pass_serial]
+        assert used == [reduction.pass_parallel, reduction.pass_serial]
         assert through.tobytes() == alone.tobytes()
 
     def test_small_samples_stay_in_their_thread(self):
@@ -600,6 +610,7 @@ class TestVectorCode:
         [
             ("expm1_into", 3, elementwise.FETCH, EXPONENT),
             ("tanh_in_place", 2, elementwise.FETCH, "vdivpd"),
+            ("tanh_with_loss", 2, elementwise.FETCH, "vdivpd"),
             ("log_cosh_into", 3, 0, "vdivpd"),
         ],
     )
@@ -612,25 +623,37 @@ class TestVectorCode:
         found = text.count("prefetch")  # more of them where a loop is unrolled
         assert found >= fetches
         assert (found > 0) == (fetches > 0)
-        assert not re.search(r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b", text, flags=re.MULTILINE)
+        single = r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b"
+        after_the_loop = 8 if name == "tanh_with_loss" else 0
+        assert len(re.findall(single, text, flags=re.MULTILINE)) <= after_the_loop
 
     def test_the_pass(self):
         text = assembly(reduction.pass_serial, reduction.pass_serial.elubench_signature)
         assert packed_instructions(text, self.EXPONENT) >= 1
         assert packed_instructions(text, r"vdivpd") >= 2
         assert packed_instructions(text, r"vfmadd\w+pd") >= 60
-        assert not re.search(r"\b(tanh|log1p|expm1|exp|cosh)\b", text), (
-            "a call of the maths library"
-        )
+        assert not re.search(r"\b(tanh|expm1|exp|cosh)\b", text), "a call of the maths library"
 
-    @pytest.mark.parametrize("name", ["_sum", "_add_products", "_add_moments", "_add_tanh_moments"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "total_of",
+            "add_products",
+            "add_moments",
+            "add_tanh_moments",
+            "add_everything",
+            "add_curvature",
+        ],
+    )
     def test_sums(self, name):
         vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
         signature = {
-            "_sum": (vector, whole),
-            "_add_products": (vector, tile, whole, whole, vector, whole),
-            "_add_moments": (vector, tile, whole, vector, whole),
-            "_add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
+            "total_of": (vector, whole),
+            "add_products": (vector, tile, whole, whole, whole, vector, whole),
+            "add_moments": (vector, tile, whole, vector, whole),
+            "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
+            "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
+            "add_curvature": (vector, tile, whole, vector),
         }[name]
-        text = assembly(getattr(reduction, name), signature)
-        assert packed_instructions(text, r"vaddpd" if name == "_sum" else r"vfmadd\w+pd") >= 4
+        text = assembly(getattr(sums, name), signature)
+        assert packed_instructions(text, r"vaddpd" if name == "total_of" else r"vfmadd\w+pd") >= 4

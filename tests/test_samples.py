@@ -16,6 +16,7 @@ import elubench as eb
 from elubench.algorithms import EM, NewtonAnderson
 from elubench.report.fit_figure import fit_figure
 from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
+from elubench.samples.base import PackedSample
 from elubench.testing import Elsewhere
 
 N = scaled(3000, 60)
@@ -699,3 +700,44 @@ class TestGaussian:
             message = message.replace(">= 1", "between [12] and .*").partition(", got")[0]
         with pytest.raises(error, match=message):
             draw(**{"n": 100, "d": 2, "seed": 0, **arguments})
+
+
+class TestPacking:
+    """One read of X packs it and sums its moments."""
+
+    @staticmethod
+    def bits(sample):
+        return sample.tiles.data.tobytes(), [np.asarray(m).tobytes() for m in sample.moments()]
+
+    @pytest.mark.parametrize("count", [1, 2, 5])
+    def test_the_number_of_threads_changes_no_bit(self, count, monkeypatch):
+        X = np.random.default_rng(0).standard_normal((scaled(70_001, 9000), 3))
+        weights = np.random.default_rng(1).exponential(size=len(X))
+        expected = [self.bits(ArraySample(X, w)) for w in (None, weights)]
+        monkeypatch.setattr("elubench.samples.array._CHUNK_NUMBERS", 4096)
+        monkeypatch.setattr("elubench.samples.array._THREADS_FROM", 2)
+        monkeypatch.setattr("elubench.samples.array.threads", lambda: count)
+        assert [self.bits(ArraySample(X, w)) for w in (None, weights)] == expected
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_moments_are_those_of_the_tiles(self, weighted):
+        """Samples that are not packed from rows sum their moments afterwards."""
+        X = np.random.default_rng(2).standard_normal((scaled(9003, 300), 4))
+        packed = ArraySample(X, np.arange(1.0, len(X) + 1) if weighted else None)
+        again = PackedSample(packed.tiles, packed.n, packed.exponent)
+        assert self.bits(again) == self.bits(packed)
+
+    @pytest.mark.parametrize("row", [0, 511, 512, 4100, -1])
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [(np.nan, "NaN"), (-np.inf, "infinity"), (1e200, "too large to square")],
+    )
+    def test_one_bad_number(self, row, value, message):
+        X = np.zeros((scaled(9001, 4200), 2))
+        X[row, 1] = value
+        for one in (X, np.asfortranarray(X)):
+            with pytest.raises(ValueError, match=message):
+                ArraySample(one)
+        X[7, 0] = np.nan  # what is worst is said
+        with pytest.raises(ValueError, match="NaN"):
+            ArraySample(X)

@@ -7,7 +7,7 @@ that ``elubench --help`` does not wait for a compiler to load.
 
 from collections.abc import Sequence
 
-from elubench.cli import fit, info, machinery, peers, report, study, verify
+from elubench.cli import fit, info, machinery, peers, report, study, verify, warmup
 
 COMMANDS: dict[str, machinery.Command] = {
     "fit": fit,
@@ -15,6 +15,7 @@ COMMANDS: dict[str, machinery.Command] = {
     "verify": verify,
     "report": report,
     "peers": peers,
+    "warmup": warmup,
     "info": info,
 }
 

@@ -53,6 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the options, read the file, fit, and print or draw the result."""
+    from elubench.cli.compiling import compiling_shown
     from elubench.fits import check_algorithm, fit
     from elubench.models.known import named
     from elubench.samples import ArraySample
@@ -67,16 +68,17 @@ def run(options: argparse.Namespace) -> int:
     columns = None if options.columns is None else options.columns.split(",")
     table = read_table(options.data, columns)
     try:
-        sample = ArraySample(table.values)
-        result = fit(
-            sample,
-            options.model,
-            options.algorithm,
-            validation=options.validation,
-            seed=options.seed,
-            starts=options.starts,
-            max_iter=options.max_iter,
-        )
+        with compiling_shown():
+            sample = ArraySample(table.values)
+            result = fit(
+                sample,
+                options.model,
+                options.algorithm,
+                validation=options.validation,
+                seed=options.seed,
+                starts=options.starts,
+                max_iter=options.max_iter,
+            )
     except ValueError as error:
         raise CommandError(f"{options.data}: {error}") from error
     result = replace(result, notes=(*table.notes, *result.notes))

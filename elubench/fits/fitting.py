@@ -17,13 +17,12 @@ from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
-from elubench.kernels import interrupts, ready, reduction
+from elubench.kernels import compile_seconds, interrupts
 from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run
 from elubench.runs.trace import moved
 from elubench.samples import Sample
-from elubench.samples.base import PackedSample
 
 _CONSTANT = 1e-14  # variance over second moment that is rounding
 _LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave to EM
@@ -104,8 +103,7 @@ def fit(
     if max_iter is None:
         max_iter = 1000 if chosen.diverges else 10_000
 
-    _load(model, sample)
-    begun = time.perf_counter()
+    begun, compiled = time.perf_counter(), compile_seconds()
     passes = float(_check_columns(model, train))
     with interrupts.held() as presses:
         begins, reads = starts_of(model, train, presses.stopped)
@@ -118,7 +116,6 @@ def fit(
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
     passes += sum(one.passes for one in runs)
-    begun += sum(one.compile_seconds for one in runs)
     with interrupts.held() as presses:
         best = runs[0]
         if len(runs) > 1:
@@ -161,7 +158,7 @@ def fit(
         regime=regimes.regime(signs),
         evidence=signs,
         passes=passes,
-        seconds=time.perf_counter() - begun,
+        seconds=max(time.perf_counter() - begun - (compile_seconds() - compiled), 0.0),
         n=sample.n,
         d=sample.d,
         model=model,
@@ -185,18 +182,6 @@ def _check_columns(model: Model, sample: Sample) -> int:
 def _listed(columns: Iterable[int]) -> str:
     """Columns counted from 1."""
     return ", ".join(str(column + 1) for column in columns)
-
-
-def _load(model: Model, sample: Sample) -> None:
-    """Compile what is needed besides the run itself, or load it from the cache."""
-    kernels = list(model.algebra)
-    if (natural := model.natural) is not None:
-        kernels += [*natural.algebra, natural.from_locations, natural.to_locations]
-    if isinstance(sample, PackedSample):
-        threads = reduction.worth_threads(sample.tiles)
-        kernels.append(reduction.pass_parallel if threads else reduction.pass_serial)
-    for each in kernels:
-        ready(each)
 
 
 def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching
+from numba.core.sigutils import normalize_signature
 
 from elubench.kernels._outside import outside_hash
 from elubench.kernels._private import fault_of, private_folder
@@ -122,6 +123,11 @@ class _FunctionCache(caching.FunctionCache):
     _impl_class = _Impl
 
 
+def _arguments(sig: Any) -> Any:
+    """The types of the arguments: a kernel that another one calls is compiled for these alone."""
+    return normalize_signature(sig)[0]
+
+
 class KernelCache(caching._Cache):
     """Numba's function cache in our folder, made on first use; its faults are never fatal.
 
@@ -144,17 +150,17 @@ class KernelCache(caching._Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return self._cache().load_overload(sig, target_context)
+            return self._cache().load_overload(_arguments(sig), target_context)
         except Exception:  # whatever a damaged pickle raises: the kernel is compiled instead
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             try:
-                self._cache().save_overload(sig, data)
+                self._cache().save_overload(_arguments(sig), data)
             except Exception:  # the index itself is damaged: start it anew
                 self._cache().flush()
-                self._cache().save_overload(sig, data)
+                self._cache().save_overload(_arguments(sig), data)
         except Exception:  # no space, no permission: stay uncached
             pass
 

@@ -18,7 +18,7 @@ Common to all:
 ``nogil=True``           Python threads can run kernels side by side.
 ``boundscheck=False``    explicit, so that ``NUMBA_BOUNDSCHECK`` cannot silently halve the speed.
 
-On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` off.
+On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` and the wrappers off.
 
 Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
 from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
@@ -26,10 +26,12 @@ from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -54,6 +56,7 @@ JIT = not numba.config.DISABLE_JIT
 
 _registry: list[Any] = []
 _compile_seconds = 0.0
+_listeners: list[Callable[[float], None]] = []
 _compile_lock = threading.RLock()
 # A process that is forked while a thread compiles would have half a kernel and a lock for ever.
 if hasattr(os, "register_at_fork"):
@@ -65,7 +68,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def kernel(
-    kind: str, signature: Any = None, *, inline: bool = False, counted: bool = True
+    kind: str,
+    signature: Any = None,
+    *,
+    inline: bool = False,
+    counted: bool = True,
+    pointer: bool = True,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function as a kernel of the given kind.
 
@@ -74,11 +82,18 @@ def kernel(
     ``inline`` avoids the call, which for a function of several arrays copies some sixty numbers to
     the stack; it is for what is called often and does little. ``counted=False`` leaves out reference
     counts, for a function that neither creates nor returns an array: its slices then cost nothing.
+    ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
+    pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
+    if JIT:
+        options["no_cfunc_wrapper"] = signature is None or not pointer
+        options["no_cpython_wrapper"] = signature is None and kind != "parallel"
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
+        if options.get("no_cpython_wrapper"):
+            _refuse_python(dispatcher)
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
             dispatcher._cache = KernelCache(function)
@@ -86,6 +101,17 @@ def kernel(
         return dispatcher
 
     return decorate
+
+
+def _refuse_python(dispatcher: Any) -> None:
+    """Make a call from Python an error: without a wrapper, Numba would jump to address 0."""
+
+    def refuse(*args: Any, **options: Any) -> Any:
+        name = dispatcher.py_func.__name__
+        raise TypeError(f"kernel {name} has no signature: only other kernels can call it")
+
+    dispatcher._insert = lambda *args, **options: None  # nothing for a call to find
+    dispatcher._compile_for_args = refuse
 
 
 if JIT:
@@ -129,11 +155,36 @@ def ready(dispatcher: Any) -> Any:
         with _compile_lock:
             if not dispatcher.overloads:
                 begun = time.perf_counter()
-                with held():
+                with held(), _no_collection():
                     dispatcher.compile(dispatcher.elubench_signature)
                     dispatcher.disable_compile()
-                _compile_seconds += time.perf_counter() - begun
+                spent = time.perf_counter() - begun
+                _compile_seconds += spent
+                if _listeners and dispatcher.stats.cache_misses:
+                    _listeners[-1](spent)
     return dispatcher
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection: searching the compiler's objects takes a sixth of its time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@contextmanager
+def listening(listener: Callable[[float], None]) -> Iterator[None]:
+    """Call ``listener(seconds)`` after every kernel that was compiled, not found in the cache."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 def compile_seconds() -> float:
@@ -141,10 +192,16 @@ def compile_seconds() -> float:
     return _compile_seconds
 
 
-def warmup() -> None:
-    """Compile every kernel, or load it from the cache, so that later calls only compute."""
-    for dispatcher in known_kernels():
+def warmup(progress: Callable[[int, int], None] | None = None) -> None:
+    """Compile every kernel, or load it from the cache, so that later calls only compute.
+
+    ``progress(k, m)`` is called when k of m kernels are done.
+    """
+    kernels = known_kernels()
+    for done, dispatcher in enumerate(kernels):
         ready(dispatcher)
+        if progress is not None:
+            progress(done + 1, len(kernels))
 
 
 def known_kernels() -> list[Any]:

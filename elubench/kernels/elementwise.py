@@ -21,10 +21,14 @@ Each function is several short loops over buffers instead of one long one. The a
 is a chain of some thirty dependent steps. In a long loop a core can look ahead by a number or two only;
 in a short one by enough of them to fill the waiting time. The last loop waits for the division whatever
 else it does, so the pass can take its sums there: :func:`tanh_at` is its body.
+
+A sum of log cosh over rows of weight 1 needs no logarithm per row: :func:`tanh_with_loss` multiplies
+1 - tanh^2 and 1 + tanh over the rows instead, and :func:`loss_of` takes one logarithm of the product.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from elubench.kernels._jit import kernel
@@ -32,13 +36,19 @@ from elubench.kernels.lanes import (
     LANES,
     LINE,
     absolute,
+    added,
     at_most,
+    either,
     fetch,
     load,
+    lowest,
+    multiplied,
     power_of_two,
+    rounded,
     signed,
     store,
     where_below,
+    zeros,
 )
 
 _ROUNDER = 6755399441055744.0  # 1.5 * 2^52
@@ -135,6 +145,15 @@ def expm1_into(y: Any, e: Any, power: Any, m: int, data: Any, at: int) -> None:
 
 
 @kernel("exact")
+def tanh_of(z: Any, e: Any) -> Any:
+    """The lanes of tanh z for z >= 0, given e = expm1(2z)."""
+    a = at_most(z, _SATURATION)
+    s = a * a
+    p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
+    return where_below(a, 0.26, a + a * s * p, e / (e + 2.0))
+
+
+@kernel("exact")
 def tanh_at(y: Any, e: Any, i: int, data: Any, at: int) -> Any:
     """The lanes of tanh y from position i on, given e = expm1(2|y|): the body of a loop.
 
@@ -143,12 +162,8 @@ def tanh_at(y: Any, e: Any, i: int, data: Any, at: int) -> Any:
     """
     fetch(data, at + FETCH * i)
     fetch(data, at + FETCH * i + LINE)
-    z, exponential = load(y, i), load(e, i)
-    a = at_most(absolute(z), _SATURATION)
-    s = a * a
-    p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
-    t = where_below(a, 0.26, a + a * s * p, exponential / (exponential + 2.0))
-    return signed(t, z)
+    z = load(y, i)
+    return signed(tanh_of(absolute(z), load(e, i)), z)
 
 
 @kernel("exact")
@@ -156,6 +171,43 @@ def tanh_in_place(y: Any, e: Any, m: int, data: Any, at: int) -> None:
     """Replace y by its tanh, given e = expm1(2|y|)."""
     for i in range(0, m, LANES):
         store(y, i, tanh_at(y, e, i, data, at))
+
+
+@kernel("exact")
+def tanh_with_loss(y: Any, e: Any, m: int, data: Any, at: int) -> float:
+    """Replace y by t = tanh y and e = expm1(2|y|) by 1 - t^2; return the sum of log cosh y."""
+    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
+    for i in range(0, m, LANES):
+        fetch(data, at + FETCH * i)
+        fetch(data, at + FETCH * i + LINE)
+        value = load(y, i)
+        z = absolute(value)
+        t = tanh_of(z, load(e, i))
+        square = rounded(t, t)
+        store(y, i, signed(t, value))
+        store(e, i, 1.0 - square)
+        gone = gone + square * (1.0 - gone)
+        grown = grown + grown * t
+        far = far + z
+    return loss_of(gone, grown, far)
+
+
+@kernel("exact")
+def loss_of(gone: Any, grown: Any, far: Any) -> float:
+    """The sum of log cosh y from three numbers per lane, each made of up to 64 rows.
+
+    With t = tanh |y|, log cosh y = -log(1 - t^2) / 2 = |y| - log(1 + t). ``gone`` is one minus the
+    product of 1 - t^2, ``grown`` the product of 1 + t, at most 2^64, and ``far`` the sum of |y|. The
+    first keeps every digit near 0, where the difference of the others would cancel; far from 0 it is
+    the other way round.
+    """
+    left = 1.0 - gone
+    product = multiplied(left)
+    if product > 0.5:
+        return -0.5 * math.log1p(-either(gone))
+    if lowest(left) > 0.25:
+        return -0.5 * math.log(product)
+    return added(far) - math.log(multiplied(grown))
 
 
 @kernel("exact")

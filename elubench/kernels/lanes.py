@@ -14,6 +14,7 @@ As plain Python, lanes are arrays of eight numbers.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,15 @@ if JIT:
     _define(operator.truediv, "fdiv")
 
     @intrinsic
+    def rounded(typingctx: Any, one: Any, other: Any) -> Any:
+        """The product, rounded: unlike that of ``*`` it never fuses with a sum."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.fmul(*args)
+
+        return _lanes(_lanes, _lanes), codegen
+
+    @intrinsic
     def load(typingctx: Any, buffer: Any, at: Any) -> Any:
         """The numbers from position ``at`` on."""
 
@@ -111,24 +121,61 @@ if JIT:
 
         return _lanes(), codegen
 
+    def _folded(builder: Any, value: Any, meet: Callable[[Any, Any], Any]) -> Any:
+        """The upper half meets the lower until one number is left."""
+        count = LANES
+        while count > 1:
+            count //= 2
+            nothing = ir.Constant(value.type, ir.Undefined)
+            places = ir.VectorType(ir.IntType(32), count)
+            lower, upper = (
+                builder.shuffle_vector(
+                    value, nothing, ir.Constant(places, list(range(begin, begin + count)))
+                )
+                for begin in (0, count)
+            )
+            value = meet(lower, upper)
+        return builder.extract_element(value, ir.IntType(32)(0))
+
     @intrinsic
     def added(typingctx: Any, value: Any) -> Any:
         """The sum of the lanes: the upper half is added to the lower until one number is left."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            value, count = args[0], LANES
-            while count > 1:
-                count //= 2
-                nothing = ir.Constant(value.type, ir.Undefined)
-                places = ir.VectorType(ir.IntType(32), count)
-                lower, upper = (
-                    builder.shuffle_vector(
-                        value, nothing, ir.Constant(places, list(range(begin, begin + count)))
-                    )
-                    for begin in (0, count)
-                )
-                value = builder.fadd(lower, upper)
-            return builder.extract_element(value, ir.IntType(32)(0))
+            return _folded(builder, args[0], builder.fadd)
+
+        return types.float64(_lanes), codegen
+
+    @intrinsic
+    def multiplied(typingctx: Any, value: Any) -> Any:
+        """The product of the lanes, in the order of :func:`added`."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _folded(builder, args[0], builder.fmul)
+
+        return types.float64(_lanes), codegen
+
+    @intrinsic
+    def either(typingctx: Any, value: Any) -> Any:
+        """1 - product of (1 - lane), without the cancellation: p and q become p + (q - p q)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def meet(p: Any, q: Any) -> Any:
+                return builder.fadd(p, builder.fsub(q, builder.fmul(p, q)))
+
+            return _folded(builder, args[0], meet)
+
+        return types.float64(_lanes), codegen
+
+    @intrinsic
+    def lowest(typingctx: Any, value: Any) -> Any:
+        """The lowest of the lanes; not that of NaN."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def meet(p: Any, q: Any) -> Any:
+                return builder.select(builder.fcmp_ordered("<", q, p), q, p)
+
+            return _folded(builder, args[0], meet)
 
         return types.float64(_lanes), codegen
 
@@ -203,6 +250,9 @@ if JIT:
 
 else:
 
+    def rounded(one: Any, other: Any) -> Any:  # noqa: D103
+        return one * other
+
     def load(buffer: Any, at: int) -> Any:  # noqa: D103
         return buffer.reshape(-1)[at : at + LANES].copy()
 
@@ -215,6 +265,23 @@ else:
     def added(value: Any) -> Any:  # noqa: D103
         while len(value) > 1:
             value = value[: len(value) // 2] + value[len(value) // 2 :]
+        return value[0]
+
+    def multiplied(value: Any) -> Any:  # noqa: D103
+        while len(value) > 1:
+            value = value[: len(value) // 2] * value[len(value) // 2 :]
+        return value[0]
+
+    def either(value: Any) -> Any:  # noqa: D103
+        while len(value) > 1:
+            p, q = value[: len(value) // 2], value[len(value) // 2 :]
+            value = p + (q - p * q)
+        return value[0]
+
+    def lowest(value: Any) -> Any:  # noqa: D103
+        while len(value) > 1:
+            p, q = value[: len(value) // 2], value[len(value) // 2 :]
+            value = np.where(q < p, q, p)
         return value[0]
 
     def absolute(value: Any) -> Any:  # noqa: D103

@@ -14,7 +14,7 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-# What a pass brings beyond T0 and T1; these add up.
+# What a pass brings beyond T0 and T1; these add up, and the curvature brings LC along.
 LOG_COSH, CURVATURE = 1, 2
 
 T0, T1 = 0, 1

@@ -155,6 +155,7 @@ def blocks(data: Any) -> int:
     "exact",
     types.int64(types.boolean, types.float64, types.float64, types.int64, _WORK),
     inline=True,
+    pointer=False,
 )
 def settle(valid: bool, error: float, validation: float, until: int, work: Any) -> int:
     """After an update: count, select, and decide whether the run goes on. Returns the status.
@@ -190,7 +191,7 @@ def settle(valid: bool, error: float, validation: float, until: int, work: Any) 
     return counters[STATUS]
 
 
-@kernel("exact", types.void(types.float64, _WORK), inline=True)
+@kernel("exact", types.void(types.float64, _WORK), inline=True, pointer=False)
 def record(validation: float, work: Any) -> None:
     """Keep the iterate and where the run stands."""
     counters, records = work.counters, work.records
@@ -204,7 +205,7 @@ def record(validation: float, work: Any) -> None:
     counters[RECORDS] = place + 1
 
 
-@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK))
+@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK), pointer=False)
 def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     """Iterate until a status is set or the budget is spent."""
     train, held, work = borrow(train), borrow(held), borrow(work)
@@ -327,6 +328,7 @@ def _stacked(signature: Any) -> Any:
 @kernel(
     "parallel",
     types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK), _ints),
+    pointer=False,
 )
 def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, running: Any) -> None:
     """Replicates side by side, each in one thread; every array has a leading axis for them.

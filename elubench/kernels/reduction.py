@@ -24,24 +24,40 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
-from elubench.kernels.elementwise import FETCH, expm1_into, log_cosh_into, tanh_at, tanh_in_place
+from elubench.kernels.elementwise import (
+    FETCH,
+    expm1_into,
+    log_cosh_into,
+    tanh_in_place,
+    tanh_with_loss,
+)
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import LANES, LINE, added, load, store, zeros
+from elubench.kernels.lanes import (
+    LANES,
+    LINE,
+)
 from elubench.kernels.layout import (
     CURVATURE,
-    LOG_COSH,
-    M1,
     T0,
-    T1,
-    W,
     c0_at,
+    c1_at,
     c2_at,
     log_cosh_at,
-    m2_at,
     width,
 )
 from elubench.kernels.region import parallel_region
-from elubench.kernels.tiles import BLOCK_ROWS, Tiles
+from elubench.kernels.sums import (
+    add_curvature,
+    add_everything,
+    add_moments,
+    add_products,
+    add_tanh_moments,
+    project,
+    scaled,
+    total_of,
+    weigh,
+)
+from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
 
 _BUFFERS = 3  # in which a pass works, each as long as a tile
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
@@ -58,7 +74,7 @@ def worth_threads(tiles: Tiles) -> bool:
     return large and parallel_region.usable and numba.get_num_threads() > 1
 
 
-@kernel("exact", types.float64[:, ::1](types.int64))
+@kernel("exact")
 def buffers(rows: int) -> Any:
     """Scratch memory for a pass over tiles of this many rows, aligned with cache lines.
 
@@ -75,7 +91,8 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = ready(buffers)(tiles.data.shape[2])
+    rows = tiles.data.shape[2]
+    scratch = aligned(_BUFFERS * (rows + _APART)).reshape(_BUFFERS, -1)
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if not worth_threads(tiles):
         ready(pass_serial)(*arguments)
@@ -91,149 +108,6 @@ def unpack_symmetric(lower: Any, d: int) -> Any:
     matrix[np.tril_indices(d)] = lower
     matrix.T[np.tril_indices(d)] = lower
     return matrix
-
-
-@kernel("exact")
-def _four(j: int, count: int, rows: int) -> tuple[int, int, int, int]:
-    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
-    most = count - 1
-    return j * rows, min(j + 1, most) * rows, min(j + 2, most) * rows, min(j + 3, most) * rows
-
-
-@kernel("exact")
-def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
-    """u_j to u_(j+3), 0 for coordinates beyond the last."""
-    d = u.size
-    return (
-        u[j],
-        u[j + 1] if j + 1 < d else 0.0,
-        u[j + 2] if j + 2 < d else 0.0,
-        u[j + 3] if j + 3 < d else 0.0,
-    )
-
-
-@kernel("exact", inline=True, counted=False)
-def _project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
-    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less."""
-    d, rows = x.shape
-    u0, u1, u2, u3 = _factors(u, 0)
-    if d == 1:
-        for i in range(0, m, LANES):
-            store(y, i, b + u0 * load(x, i))
-        return
-    at0, at1, at2, at3 = _four(0, d, rows)
-    for i in range(0, m, LANES):
-        z = b + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
-        store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
-    for j in range(4, d, 4):
-        u0, u1, u2, u3 = _factors(u, j)
-        at0, at1, at2, at3 = _four(j, d, rows)
-        for i in range(0, m, LANES):
-            z = load(y, i) + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
-            store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
-
-
-@kernel("elementwise")
-def _weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
-    """Multiply by the weights; rows that only pad the tile get weight 0."""
-    if weights.shape[0] > 0:
-        for i in range(m):
-            t[i] = t[i] * weights[tile, i]
-    for i in range(valid, m):
-        t[i] = 0.0
-
-
-@kernel("elementwise")
-def _curvature(t: Any, c: Any, m: int) -> None:
-    for i in range(m):
-        c[i] = (1.0 - t[i]) * (1.0 + t[i])
-
-
-@kernel("elementwise")
-def _scaled(v: Any, x: Any, j: int, out: Any, m: int) -> None:
-    for i in range(m):
-        out[i] = v[i] * x[j, i]
-
-
-@kernel("exact")
-def _sum(v: Any, m: int) -> float:
-    s = zeros()
-    for i in range(0, m, LANES):
-        s = s + load(v, i)
-    return added(s)
-
-
-@kernel("exact")
-def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
-    """out[at + j] += s0 and so on, up to the last coordinate."""
-    out[at + j] += added(s0)
-    if j + 1 < count:
-        out[at + j + 1] += added(s1)
-    if j + 2 < count:
-        out[at + j + 2] += added(s2)
-    if j + 3 < count:
-        out[at + j + 3] += added(s3)
-
-
-@kernel("exact")
-def _add_products(v: Any, x: Any, count: int, m: int, out: Any, at: int) -> None:
-    """out[at + j] += v.x_j for the first ``count`` coordinates of a tile."""
-    rows = x.shape[1]
-    for j in range(0, count, 4):
-        at0, at1, at2, at3 = _four(j, count, rows)
-        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
-        for i in range(0, m, LANES):
-            value = load(v, i)
-            s0 = s0 + value * load(x, at0 + i)
-            s1 = s1 + value * load(x, at1 + i)
-            s2 = s2 + value * load(x, at2 + i)
-            s3 = s3 + value * load(x, at3 + i)
-        _add_four(s0, s1, s2, s3, j, count, out, at)
-
-
-@kernel("exact")
-def _add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
-    """out[at] += sum of v, followed by the products with every coordinate."""
-    if x.shape[0] == 1:
-        plain, s0 = zeros(), zeros()
-        for i in range(0, m, LANES):
-            value = load(v, i)
-            plain = plain + value
-            s0 = s0 + value * load(x, i)
-        out[at] += added(plain)
-        out[at + 1] += added(s0)
-    else:
-        out[at] += _sum(v, m)
-        _add_products(v, x, x.shape[0], m, out, at + 1)
-
-
-@kernel("exact", inline=True, counted=False)
-def _add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: Any) -> None:
-    """The same bits as tanh_in_place and then _add_moments, in one loop, for d <= 4 and weights 1.
-
-    The sums are nearly free while the processor waits for the quotient. With more coordinates, reading
-    them is what takes long.
-    """
-    d, rows = x.shape
-    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
-    if d == 1:
-        for i in range(0, m, LANES):
-            t = tanh_at(y, e, i, data, at)
-            plain = plain + t
-            s0 = s0 + t * load(x, i)
-        out[T0] += added(plain)
-        out[T1] += added(s0)
-        return
-    at0, at1, at2, at3 = _four(0, d, rows)
-    for i in range(0, m, LANES):
-        t = tanh_at(y, e, i, data, at)
-        plain = plain + t
-        s0 = s0 + t * load(x, at0 + i)
-        s1 = s1 + t * load(x, at1 + i)
-        s2 = s2 + t * load(x, at2 + i)
-        s3 = s3 + t * load(x, at3 + i)
-    out[T0] += added(plain)
-    _add_four(s0, s1, s2, s3, 0, d, out, T1)
 
 
 @kernel("exact", counted=False)
@@ -259,31 +133,46 @@ def _reduce_block(
         m = min(rows, (valid + LANES - 1) // LANES * LANES)
         for k in range(u.shape[0]):
             out = sums[k]
-            _project(x, u[k], b[k], y, m)
+            project(x, u[k], b[k], y, m)
             expm1_into(y, spare, product, m, data, following)
-            if want & LOG_COSH:
-                log_cosh_into(y, spare, product, m)
-                _weigh(product, weights, tile, valid, m)
-                out[log_cosh_at(d)] += _sum(product, m)
             rest = following + FETCH * m
-            if d <= 4 and valid == m and weights.shape[0] == 0 and not want & CURVATURE:
-                _add_tanh_moments(y, spare, x, m, data, rest, out)
+            whole = valid == m and weights.shape[0] == 0
+            if d <= 4 and whole and want == 0:
+                add_tanh_moments(y, spare, x, m, data, rest, out)
                 continue
-            tanh_in_place(y, spare, m, data, rest)
+            if d == 1 and whole:
+                add_everything(y, spare, x, m, data, rest, want, out)
+                continue
+            if want == 0:
+                tanh_in_place(y, spare, m, data, rest)
+            elif whole:
+                out[log_cosh_at(d)] += tanh_with_loss(y, spare, m, data, rest)
+            else:
+                log_cosh_into(y, spare, product, m)
+                weigh(product, weights, tile, valid, m)
+                out[log_cosh_at(d)] += total_of(product, m)
+                tanh_with_loss(y, spare, m, data, rest)
             if want & CURVATURE:
-                _curvature(y, spare, m)
-                _weigh(spare, weights, tile, valid, m)
-                _add_moments(spare, x, m, out, c0_at(d))
-                at = c2_at(d)
-                for j in range(d):
-                    _scaled(spare, x, j, product, m)
-                    _add_products(product, x, j + 1, m, out, at)
-                    at += j + 1
-            _weigh(y, weights, tile, valid, m)
-            _add_moments(y, x, m, out, T0)
+                weigh(spare, weights, tile, valid, m)
+                if 1 < d <= 4:
+                    add_curvature(spare, x, m, out)
+                else:
+                    out[c0_at(d)] += total_of(spare, m)
+                    at = c2_at(d)
+                    for j in range(d):
+                        scaled(spare, x, j, product, m)
+                        out[c1_at(d) + j] += total_of(product, m)
+                        add_products(product, x, np.int64(0), j + 1, m, out, at)
+                        at += j + 1
+            weigh(y, weights, tile, valid, m)
+            add_moments(y, x, m, out, T0)
 
 
-@kernel("exact", types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]))
+@kernel(
+    "exact",
+    types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]),
+    pointer=False,
+)
 def combine(partial: Any, total: float, out: Any) -> None:
     """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""
     count, k, numbers = partial.shape
@@ -355,34 +244,3 @@ def pass_serial(
     for block in range(partial.shape[0]):
         _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
     combine(partial, total, out)
-
-
-@kernel("exact")
-def _moments_block(data: Any, weights: Any, n: int, block: int, sums: Any) -> None:
-    d, rows = data.shape[1], data.shape[2]
-    ones = np.empty(rows)
-    product = np.empty(rows)
-    sums[:] = 0.0
-    tiles = BLOCK_ROWS // rows
-    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        valid = min(rows, n - tile * rows)
-        ones[:] = 1.0
-        _weigh(ones, weights, tile, valid, rows)
-        sums[W] += _sum(ones, rows)
-        for j in range(d):
-            _scaled(ones, data[tile], j, product, rows)
-            sums[M1 + j] += _sum(product, rows)
-            _scaled(product, data[tile], j, product, rows)
-            sums[m2_at(d) + j] += _sum(product, rows)
-
-
-@kernel(
-    "exact",
-    types.void(
-        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
-    ),
-)
-def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
-    """Sums of w, w x and w x^2 by block: partial is (blocks, 1, moments_width(d))."""
-    for block in range(partial.shape[0]):
-        _moments_block(data, weights, n, block, partial[block, 0])

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numba
 from numba.np.ufunc import parallel
 
 
@@ -46,6 +47,13 @@ class Region:
         """In a child: a thread of the parent may hold the lock, and is not here to release it."""
         self._lock = threading.Lock()
         self.usable = self.usable and not getattr(parallel, "_is_initialized", True)
+
+
+def threads() -> int:
+    """How many threads to use, without starting Numba's."""
+    if getattr(parallel, "_is_initialized", True):
+        return int(numba.get_num_threads())
+    return int(numba.config.NUMBA_NUM_THREADS)
 
 
 parallel_region = Region()

@@ -9,12 +9,10 @@ Rows that pad the last tile are zeros and have no weight.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from elubench.kernels._jit import kernel
 from elubench.kernels.lanes import LINE
 
 _TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
@@ -23,7 +21,6 @@ _LEAST_ROWS = 64
 _FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 
-FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
 
 
@@ -48,54 +45,19 @@ def tile_rows(d: int) -> int:
 
 
 def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
-    """Zeroed tiles for n rows of d numbers."""
+    """Tiles for n rows of d numbers, of which only the padding has been written."""
     rows = tile_rows(d)
     count = -(-n // rows)
-    weights = aligned(count * rows).reshape(count, rows) if weighted else np.zeros((0, 0))
-    return Tiles(aligned(count * d * rows).reshape(count, d, rows), weights, n)
+    weights = aligned(count * rows).reshape(count, rows) if weighted else np.empty((0, 0))
+    tiles = Tiles(aligned(count * d * rows).reshape(count, d, rows), weights, n)
+    tiles.data[-1:, :, n - (count - 1) * rows :] = 0.0
+    if weighted:
+        weights[-1:, n - (count - 1) * rows :] = 0.0
+    return tiles
 
 
 def aligned(count: int) -> np.ndarray:
-    """Zeros that begin at a cache line, so that no vector lies across two lines."""
-    room = np.zeros(count + LINE)
+    """Memory that begins at a cache line, so that no vector lies across two lines."""
+    room = np.empty(count + LINE)
     begin = -room.ctypes.data % (8 * LINE) // 8
     return room[begin : begin + count]
-
-
-@kernel("exact")
-def _judge(value: float) -> int:
-    if value != value:
-        return HAS_NAN
-    size = abs(value)
-    if size <= LARGEST:
-        return FINE
-    return HAS_INFINITY if size == np.inf else TOO_LARGE
-
-
-@kernel("exact")
-def _pack_tile(chunk: Any, start: int, tile: int, data: Any) -> int:
-    d, rows = data.shape[1], data.shape[2]
-    first = max(tile * rows, start)
-    last = min((tile + 1) * rows, start + chunk.shape[0])
-    worst = 0
-    for i in range(first, last):
-        for j in range(d):
-            value = chunk[i - start, j]
-            verdict = _judge(value)
-            if verdict != 0 and (worst == 0 or verdict < worst):
-                worst = verdict
-            data[tile, j, i - tile * rows] = value
-    return worst
-
-
-@kernel(
-    "exact",
-    types.void(types.float64[:, ::1], types.int64, types.float64[:, :, ::1], types.int64[::1]),
-)
-def pack(chunk: Any, start: int, data: Any, verdicts: Any) -> None:
-    """Copy rows start, start + 1, ... into the tiles, with a verdict on the numbers of each tile."""
-    rows = data.shape[2]
-    first = start // rows
-    count = (start + chunk.shape[0] - 1) // rows + 1 - first
-    for k in range(count):
-        verdicts[first + k] = max(verdicts[first + k], _pack_tile(chunk, start, first + k, data))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -22,7 +23,7 @@ from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles
-from elubench.runs.contest import Contest
+from elubench.runs.contest import CERTAIN, Contest
 from elubench.runs.setup import Setup
 from elubench.samples import Sample
 from elubench.samples.base import PackedSample
@@ -81,12 +82,18 @@ def driver_for(setup: Setup, asked: str) -> Driver:
 
 
 def make_ready(setup: Setup, driver: Driver) -> None:
-    """Compile, or load from the cache, what this driver will call."""
-    kernels = [*setup.algebra, *setup.model.algebra, loops.settle, loops.record]
-    if driver in (compiled, python):
-        kernels.append(setup.algorithm.update)
+    """Compile, or load from the cache, what this driver will call and nothing else."""
+    kernels = [loops.record]
     if driver is compiled:
-        kernels += [loops.loop, reduction.pass_serial, reduction.pass_parallel]
+        train = data_of(setup.train, setup)
+        threads = _wanted_threads(train, data_of(setup.held, setup))
+        kernels += [loops.loop, *setup.functions(*map(_pass, threads))]
+        if any(threads) and _size(train) < CERTAIN:
+            kernels.append(_pass(False))
+    else:
+        kernels += [loops.settle, *setup.algebra]
+    if driver is python:
+        kernels.append(setup.algorithm.update)
     for each in kernels:
         ready(each)
 
@@ -111,13 +118,13 @@ def compiled(setup: Setup, clock: Clock) -> None:
     """
     work, counters, want = setup.work, setup.work.counters, setup.algorithm.want
     train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
-    wanted = [_wants_threads(data) for data in (train, held_out)]
-    size = train.rows * (2 + setup.train.d)
+    wanted = _wanted_threads(train, held_out)
+
+    def functions(threads: bool) -> Any:
+        return setup.functions(*(ready(_pass(threads and each)) for each in wanted))
+
+    size = _size(train)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
-        alone = setup.functions(reduction.pass_serial, reduction.pass_serial)
-        threaded = setup.functions(
-            *(reduction.pass_parallel if each else reduction.pass_serial for each in wanted)
-        )
         contest = Contest(inside, size)
         # a guess at the seconds per iteration; afterwards they are measured
         pace = Pace(_CHUNK_SECONDS, 3e-7 + 1e-9 * size)
@@ -125,9 +132,9 @@ def compiled(setup: Setup, clock: Clock) -> None:
             before = int(counters[loops.PASSES]), pace.seconds
             pace.chunk = contest.passes(pace.chunk)
             budget = Budget(want, pace.chunk, setup.stop.max_iter)
+            chosen = functions(contest.threads)
             with pace.measured():
-                functions = threaded if contest.threads else alone
-                loops.loop(functions, train, held_out, budget, work)
+                loops.loop(chosen, train, held_out, budget, work)
             contest.judge(int(counters[loops.PASSES]) - before[0], pace.seconds - before[1])
             if counters[loops.BEYOND]:
                 counters[loops.BEYOND] = 0
@@ -254,5 +261,18 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
     )
 
 
-def _wants_threads(data: Data) -> bool:
-    return reduction.worth_threads(Tiles(data.data, data.weights, data.rows))
+def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
+    """Which passes are worth threads; without held-out rows both are the same kernel."""
+    one, two = (
+        reduction.worth_threads(Tiles(data.data, data.weights, data.rows)) for data in (train, held)
+    )
+    return one, two or (one and held.rows == 0)
+
+
+def _size(data: Data) -> int:
+    """Row-coordinates of a pass, and what else it does with a row."""
+    return int(data.rows) * (2 + data.data.shape[1])
+
+
+def _pass(threads: bool) -> Any:
+    return reduction.pass_parallel if threads else reduction.pass_serial

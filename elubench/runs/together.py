@@ -95,7 +95,8 @@ def _side_by_side(setups: list[Setup]) -> list[Ended]:
 
 def _stacked_loop(setups: list[Setup], presses: Presses) -> list[Ended]:
     first = setups[0]
-    functions = first.functions(reduction.pass_serial, reduction.pass_serial)
+    one_pass = ready(reduction.pass_serial)
+    functions = first.functions(one_pass, one_pass)
     train = _stacked([data_of(setup.train, setup) for setup in setups])
     held = _stacked([data_of(setup.held, setup) for setup in setups])
     for setup in setups:

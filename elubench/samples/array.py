@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,14 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import tiles
+from elubench.kernels import layout, packing, tiles
 from elubench.kernels._jit import ready
+from elubench.kernels.region import threads
+from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 from elubench.samples.base import PackedSample, Sample
 
-_CHUNK_NUMBERS = 1 << 21
+_CHUNK_NUMBERS = 1 << 16  # a copy of so many still is in the cache when it is packed
+_THREADS_FROM = 8  # chunks, below which starting threads costs more than they save
 
 
 class ArraySample(PackedSample):
@@ -33,16 +38,11 @@ class ArraySample(PackedSample):
         n, d = X.shape
         row_weights = checks.weights(weights, n)
         packed = tiles.empty_tiles(n, d, row_weights is not None)
-        verdicts = np.zeros(len(packed.data), dtype=np.int64)
-        step = max(1, _CHUNK_NUMBERS // d)
-        for start in range(0, n, step):
-            ready(tiles.pack)(rows_of(X, slice(start, start + step)), start, packed.data, verdicts)
-            check_verdicts(verdicts)
         exponent = 0
         if row_weights is not None:
             exponent = math.frexp(float(row_weights.max()))[1]
             packed.weights.reshape(-1)[:n] = np.ldexp(row_weights, -exponent)
-        super().__init__(packed, n, exponent)
+        super().__init__(packed, n, exponent, _pack(X, packed))
         if not np.isfinite(self.moments().m2).all():
             raise ValueError("X must have finite second moments, got values too large to square")
 
@@ -102,22 +102,57 @@ class ArraySample(PackedSample):
         return ArraySample(self.rows()[mask], None if weights is None else weights[mask])
 
 
+def _pack(X: Any, packed: Tiles) -> Floats:
+    """Fill the tiles, by several threads if X is large; the sums of moments of the blocks."""
+    n, d = packed.rows, packed.data.shape[1]
+    partial = np.empty((packed.blocks, 1, layout.moments_width(d)))
+    step = max(1, _CHUNK_NUMBERS // (BLOCK_ROWS * d))
+    chunks = range(0, packed.blocks, step)
+    pack = ready(packing.pack)
+
+    def pack_chunk(first: int) -> int:
+        last = min(first + step, packed.blocks)
+        source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
+        return int(pack(*source, first, last, packed.data, packed.weights, n, partial))
+
+    count = threads() if len(chunks) >= _THREADS_FROM and isinstance(X, np.ndarray) else 1
+    if count == 1:
+        check_verdicts(map(pack_chunk, chunks))
+    else:
+        with ThreadPoolExecutor(count) as pool:
+            check_verdicts(pool.map(pack_chunk, chunks))
+    return partial
+
+
+def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:
+    """Rows of X as a flat array, and how far rows and columns are apart in it.
+
+    Without a copy if X is contiguous, by rows or by columns, and can be written to, which the kernel
+    does not do, but its one signature is of such arrays. Other kinds are copied a chunk at a time.
+    """
+    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.writeable
+    if plain and X.flags.f_contiguous:
+        return X.T.reshape(-1)[start:], 1, len(X)
+    chunk = rows_of(X, slice(start, stop))
+    return chunk.reshape(-1), chunk.shape[1], 1
+
+
 def rows_of(X: Any, places: Any) -> Floats:
     """Rows of a table, by a slice or by their numbers, as contiguous float64."""
     part = X.iloc[places].to_numpy() if hasattr(X, "iloc") else X[places]
-    with np.errstate(over="ignore"):  # a wider float that becomes infinite is found below
+    with np.errstate(over="ignore", invalid="ignore"):  # too large, or not finite: found below
         chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()
 
 
-def check_verdicts(verdicts: Any) -> None:
+def check_verdicts(verdicts: Iterable[int]) -> None:
     """Raise ValueError for the worst of the verdicts on the numbers of X."""
-    found = set(verdicts.tolist())
-    if tiles.HAS_NAN in found:
+    found = set(verdicts)
+    if packing.HAS_NAN in found:
         raise ValueError("X must be finite, got NaN")
-    if tiles.HAS_INFINITY in found:
+    if packing.HAS_INFINITY in found:
         raise ValueError("X must be finite, got infinity or a value too large for float64")
-    if tiles.TOO_LARGE in found:
+    if packing.TOO_LARGE in found:
         raise ValueError(
             f"X must be at most {tiles.LARGEST:g} in size, got a value too large to square"
         )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import layout, moments, reduction
+from elubench.kernels import layout, moments, packing, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles, aligned
 
@@ -179,12 +179,13 @@ class PackedSample(Sample):
     #: The tiles serve directions up to this size (|u| at d = 1); beyond it, :meth:`sums` may need more.
     largest_u = math.inf
 
-    def __init__(self, tiles: Tiles, n: int, exponent: int = 0):
+    def __init__(self, tiles: Tiles, n: int, exponent: int = 0, partial: Floats | None = None):
+        """``partial`` are the blocks' sums of moments, where packing has taken them."""
         self.tiles = tiles
         self.n = n
         self.d = tiles.data.shape[1]
         self.exponent = exponent
-        self.total, m1, m2 = _moments_of(tiles)
+        self.total, m1, m2 = _moments_of(tiles, partial)
         self._moments = RawMoments(math.ldexp(self.total, exponent), m1, m2)
 
     def moments(self) -> RawMoments:
@@ -224,10 +225,11 @@ class PackedSample(Sample):
         return result
 
 
-def _moments_of(tiles: Tiles) -> RawMoments:
+def _moments_of(tiles: Tiles, partial: Floats | None) -> RawMoments:
     d = tiles.data.shape[1]
-    partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
-    ready(reduction.moments)(tiles.data, tiles.weights, tiles.rows, partial)
+    if partial is None:
+        partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
+        ready(packing.moments)(tiles.data, tiles.weights, tiles.rows, partial)
     out = np.empty((1, layout.moments_width(d)))
     ready(reduction.combine)(partial, 1.0, out)
     weight = float(out[0, layout.W])

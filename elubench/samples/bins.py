@@ -17,8 +17,9 @@ from elubench.checks import Floats
 from elubench.kernels import condensing
 from elubench.kernels._jit import ready
 from elubench.kernels.interrupts import held
+from elubench.kernels.packing import HAS_INFINITY, HAS_NAN, TOO_LARGE
 from elubench.kernels.region import parallel_region
-from elubench.kernels.tiles import HAS_INFINITY, HAS_NAN, LARGEST, TOO_LARGE, aligned
+from elubench.kernels.tiles import LARGEST, aligned
 from elubench.samples.array import check_verdicts, rows_of
 
 #: Largest |u| times the width of a bin; :mod:`elubench.samples.condensed` says why.

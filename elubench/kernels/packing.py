@@ -1,0 +1,164 @@
+"""Rows into tiles: one read that packs them, judges their numbers and sums their moments.
+
+A block is packed by one thread, and its sums are added as those of a pass are: the same bits for any
+number of threads. The sum of squares of a coordinate tells whether a number of it is not finite or too
+large; only then is the coordinate searched for what to complain of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from elubench.kernels._jit import kernel
+from elubench.kernels.lanes import LANES, LINE, added, load, rounded, zeros
+from elubench.kernels.layout import M1, W, m2_at
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST
+
+FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
+
+
+@kernel("exact", counted=False)
+def _judge(numbers: Any, m: int) -> int:
+    """The worst of what is wrong with the first m numbers: NaN before infinity before size."""
+    worst = FINE
+    for i in range(m):
+        size = abs(numbers[i])
+        verdict = FINE
+        if size != size:
+            verdict = HAS_NAN
+        elif size == np.inf:
+            verdict = HAS_INFINITY
+        elif size > LARGEST:
+            verdict = TOO_LARGE
+        if verdict != FINE and (worst == FINE or verdict < worst):
+            worst = verdict
+    return worst
+
+
+@kernel("exact", counted=False)
+def _add_moments_of(x: Any, weights: Any, tile: int, valid: int, sums: Any) -> int:
+    """Add W, m1 and m2 of one tile to a row of sums; a verdict on its numbers."""
+    d, rows = x.shape
+    m = min(rows, (valid + LANES - 1) // LANES * LANES)
+    weighted = weights.shape[0] > 0
+    if weighted:
+        s = zeros()
+        for i in range(0, m, LANES):
+            s = s + load(weights, tile * rows + i)
+        sums[W] += added(s)
+    else:
+        sums[W] += valid
+    worst = FINE
+    for j in range(d):
+        s1, s2, plain = zeros(), zeros(), zeros()
+        for i in range(0, m, LANES):
+            value = load(x, j * rows + i)
+            plain = plain + rounded(value, value)
+            if weighted:
+                product = rounded(load(weights, tile * rows + i), value)
+                s1 = s1 + product
+                s2 = s2 + rounded(product, value)
+            else:
+                s1 = s1 + value
+        square = added(plain)
+        sums[M1 + j] += added(s1)
+        sums[m2_at(d) + j] += added(s2) if weighted else square
+        if not square <= LARGEST * LARGEST:
+            verdict = _judge(x[j], valid)
+            if verdict != FINE and (worst == FINE or verdict < worst):
+                worst = verdict
+    return worst
+
+
+@kernel("exact", counted=False)
+def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: Any) -> None:
+    """Rows of the source, the first of which begins at ``begin``, to the coordinates of a tile."""
+    d = x.shape[0]
+    if by_row == 1:
+        for j in range(d):
+            for i in range(valid):
+                x[j, i] = source[begin + j * by_column + i]
+        return
+    # by lines of the cache: coordinates of a tile are a multiple of 4 KiB apart, and lines that are
+    # written a number at a time would drive each other out of the cache
+    whole = valid // LINE * LINE
+    for first in range(0, whole, LINE):
+        for j in range(d):
+            at = begin + first * by_row + j * by_column
+            for i in range(LINE):
+                x[j, first + i] = source[at + i * by_row]
+    for i in range(whole, valid):
+        for j in range(d):
+            x[j, i] = source[begin + i * by_row + j * by_column]
+
+
+@kernel(
+    "exact",
+    types.int64(
+        types.float64[::1],
+        types.int64,
+        types.int64,
+        types.int64,
+        types.int64,
+        types.float64[:, :, ::1],
+        types.float64[:, ::1],
+        types.int64,
+        types.float64[:, :, ::1],
+    ),
+    counted=False,
+    pointer=False,
+)
+def pack(
+    source: Any,
+    by_row: int,
+    by_column: int,
+    first: int,
+    last: int,
+    data: Any,
+    weights: Any,
+    n: int,
+    partial: Any,
+) -> int:
+    """Pack the blocks from ``first`` up to ``last`` and sum their moments; the worst verdict.
+
+    ``source`` holds the rows from block ``first`` on: number j of row i of these is at
+    i * by_row + j * by_column. ``partial`` is (blocks, 1, moments_width(d)).
+    """
+    rows = data.shape[2]
+    tiles = BLOCK_ROWS // rows
+    worst = FINE
+    for block in range(first, last):
+        sums = partial[block, 0]
+        for j in range(sums.size):
+            sums[j] = 0.0
+        for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
+            valid = min(rows, n - tile * rows)
+            begin = (tile * rows - first * BLOCK_ROWS) * by_row
+            _fill(source, begin, by_row, by_column, valid, data[tile])
+            verdict = _add_moments_of(data[tile], weights, tile, valid, sums)
+            if verdict != FINE and (worst == FINE or verdict < worst):
+                worst = verdict
+    return worst
+
+
+@kernel(
+    "exact",
+    types.void(
+        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
+    ),
+    counted=False,
+    pointer=False,
+)
+def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
+    """Sums of w, w x and w x^2 by block of tiles that are packed: partial is as in :func:`pack`."""
+    rows = data.shape[2]
+    tiles = BLOCK_ROWS // rows
+    for block in range(partial.shape[0]):
+        sums = partial[block, 0]
+        for j in range(sums.size):
+            sums[j] = 0.0
+        for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
+            _add_moments_of(data[tile], weights, tile, min(rows, n - tile * rows), sums)

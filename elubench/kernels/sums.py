@@ -1,0 +1,255 @@
+"""The sums over one tile: projections, and products of what was computed of them with the rows.
+
+A sum has eight accumulators, one per lane, whose order is written here: a loop that takes several sums
+at once has the same bits as several loops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elubench.kernels._jit import kernel
+from elubench.kernels.elementwise import FETCH, loss_of, tanh_at, tanh_of
+from elubench.kernels.lanes import (
+    LANES,
+    LINE,
+    absolute,
+    added,
+    fetch,
+    load,
+    rounded,
+    signed,
+    store,
+    zeros,
+)
+from elubench.kernels.layout import (
+    CURVATURE,
+    T0,
+    T1,
+    c0_at,
+    c1_at,
+    c2_at,
+    log_cosh_at,
+)
+
+# Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
+# a type of its own, for which the function is compiled again.
+
+
+@kernel("exact")
+def _four(j: int, count: int, rows: int) -> tuple[int, int, int, int]:
+    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
+    most = count - 1
+    return j * rows, min(j + 1, most) * rows, min(j + 2, most) * rows, min(j + 3, most) * rows
+
+
+@kernel("exact")
+def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
+    """u_j to u_(j+3), 0 for coordinates beyond the last."""
+    d = u.size
+    return (
+        u[j],
+        u[j + 1] if j + 1 < d else 0.0,
+        u[j + 2] if j + 2 < d else 0.0,
+        u[j + 3] if j + 3 < d else 0.0,
+    )
+
+
+@kernel("exact", inline=True, counted=False)
+def project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
+    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less."""
+    d, rows = x.shape
+    u0, u1, u2, u3 = _factors(u, np.int64(0))
+    if d == 1:
+        for i in range(0, m, LANES):
+            store(y, i, b + u0 * load(x, i))
+        return
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    for i in range(0, m, LANES):
+        z = b + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
+        store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
+    for j in range(4, d, 4):
+        u0, u1, u2, u3 = _factors(u, j)
+        at0, at1, at2, at3 = _four(j, d, rows)
+        for i in range(0, m, LANES):
+            z = load(y, i) + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
+            store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
+
+
+@kernel("elementwise")
+def weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
+    """Multiply by the weights; rows that only pad the tile get weight 0."""
+    if weights.shape[0] > 0:
+        for i in range(m):
+            t[i] = t[i] * weights[tile, i]
+    for i in range(valid, m):
+        t[i] = 0.0
+
+
+@kernel("elementwise")
+def scaled(v: Any, x: Any, j: int, out: Any, m: int) -> None:
+    """Write the products of v and coordinate j to a buffer."""
+    for i in range(m):
+        out[i] = v[i] * x[j, i]
+
+
+@kernel("exact")
+def total_of(v: Any, m: int) -> float:
+    """The sum of a buffer."""
+    s = zeros()
+    for i in range(0, m, LANES):
+        s = s + load(v, i)
+    return added(s)
+
+
+@kernel("exact")
+def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
+    """out[at + j] += s0 and so on, up to the last coordinate."""
+    out[at + j] += added(s0)
+    if j + 1 < count:
+        out[at + j + 1] += added(s1)
+    if j + 2 < count:
+        out[at + j + 2] += added(s2)
+    if j + 3 < count:
+        out[at + j + 3] += added(s3)
+
+
+@kernel("exact")
+def add_products(v: Any, x: Any, first: int, count: int, m: int, out: Any, at: int) -> None:
+    """out[at + j] += v.x_j for the coordinates of a tile from ``first`` up to ``count``."""
+    rows = x.shape[1]
+    for j in range(first, count, 4):
+        at0, at1, at2, at3 = _four(j, count, rows)
+        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
+        for i in range(0, m, LANES):
+            value = load(v, i)
+            s0 = s0 + value * load(x, at0 + i)
+            s1 = s1 + value * load(x, at1 + i)
+            s2 = s2 + value * load(x, at2 + i)
+            s3 = s3 + value * load(x, at3 + i)
+        _add_four(s0, s1, s2, s3, j, count, out, at)
+
+
+@kernel("exact")
+def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
+    """out[at] += sum of v, followed by the products with every coordinate."""
+    d, rows = x.shape
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
+    for i in range(0, m, LANES):
+        value = load(v, i)
+        plain = plain + value
+        s0 = s0 + value * load(x, at0 + i)
+        s1 = s1 + value * load(x, at1 + i)
+        s2 = s2 + value * load(x, at2 + i)
+        s3 = s3 + value * load(x, at3 + i)
+    out[at] += added(plain)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, at + 1)
+    add_products(v, x, np.int64(4), d, m, out, at + 1)
+
+
+@kernel("exact", inline=True, counted=False)
+def add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: Any) -> None:
+    """The same bits as tanh_in_place and then add_moments, in one loop, for d <= 4 and weights 1.
+
+    The sums are nearly free while the processor waits for the quotient. With more coordinates, reading
+    them is what takes long.
+    """
+    d, rows = x.shape
+    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
+    if d == 1:
+        for i in range(0, m, LANES):
+            t = tanh_at(y, e, i, data, at)
+            plain = plain + t
+            s0 = s0 + t * load(x, i)
+        out[T0] += added(plain)
+        out[T1] += added(s0)
+        return
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    for i in range(0, m, LANES):
+        t = tanh_at(y, e, i, data, at)
+        plain = plain + t
+        s0 = s0 + t * load(x, at0 + i)
+        s1 = s1 + t * load(x, at1 + i)
+        s2 = s2 + t * load(x, at2 + i)
+        s3 = s3 + t * load(x, at3 + i)
+    out[T0] += added(plain)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, np.int64(T1))
+
+
+@kernel("exact", inline=True, counted=False)
+def add_everything(y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int, out: Any) -> None:
+    """The same bits as tanh_with_loss and the sums one by one, in one loop, for d = 1 and weights 1."""
+    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
+    t0, t1, c0, c1, c2 = zeros(), zeros(), zeros(), zeros(), zeros()
+    for i in range(0, m, LANES):
+        fetch(data, at + FETCH * i)
+        fetch(data, at + FETCH * i + LINE)
+        value, row = load(y, i), load(x, i)
+        z = absolute(value)
+        t = tanh_of(z, load(e, i))
+        square = rounded(t, t)
+        gone = gone + square * (1.0 - gone)
+        grown = grown + grown * t
+        far = far + z
+        t = signed(t, value)
+        t0 = t0 + t
+        t1 = t1 + t * row
+        c = 1.0 - square
+        product = rounded(c, row)
+        c0 = c0 + c
+        c1 = c1 + product
+        c2 = c2 + product * row
+    out[T0] += added(t0)
+    out[T1] += added(t1)
+    out[log_cosh_at(1)] += loss_of(gone, grown, far)
+    if want & CURVATURE:
+        out[c0_at(1)] += added(c0)
+        out[c1_at(1)] += added(c1)
+        out[c2_at(1)] += added(c2)
+
+
+@kernel("exact", counted=False)
+def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
+    """Add the sums of c, c x and c x x^T for 2 to 4 coordinates, in one loop.
+
+    Of a coordinate beyond the last, the last takes the place.
+    """
+    d, rows = x.shape
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    s, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
+    s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
+    s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
+    for i in range(0, m, LANES):
+        value = load(c, i)
+        x0, x1, x2, x3 = load(x, at0 + i), load(x, at1 + i), load(x, at2 + i), load(x, at3 + i)
+        s = s + value
+        p = rounded(value, x0)
+        s0 = s0 + p
+        s00 = s00 + p * x0
+        p = rounded(value, x1)
+        s1 = s1 + p
+        s10 = s10 + p * x0
+        s11 = s11 + p * x1
+        p = rounded(value, x2)
+        s2 = s2 + p
+        s20 = s20 + p * x0
+        s21 = s21 + p * x1
+        s22 = s22 + p * x2
+        p = rounded(value, x3)
+        s3 = s3 + p
+        s30 = s30 + p * x0
+        s31 = s31 + p * x1
+        s32 = s32 + p * x2
+        s33 = s33 + p * x3
+    out[c0_at(d)] += added(s)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
+    at = c2_at(d)
+    out[at] += added(s00)
+    _add_four(s10, s11, s20, s21, np.int64(0), np.int64(2 if d == 2 else 4), out, at + 1)
+    if d > 2:
+        out[at + 5] += added(s22)
+    if d > 3:
+        _add_four(s30, s31, s32, s33, np.int64(0), d, out, at + 6)
