@@ -5,8 +5,13 @@ python analysis/readme_table.py verification
 """
 
 import json
+import math
 import sys
 from pathlib import Path
+
+from elubench.report.summary import with_interval
+from elubench.text import number
+from elubench.verification.expectations import said
 
 KEYS = (
     "theorem-1a-radii",
@@ -34,25 +39,28 @@ def decisive(measurements: list[dict]) -> dict:
     raise ValueError("a claim without measurements cannot be in the table")
 
 
-def number(value: float) -> str:
-    return f"{value:.3g}"
+def interval(one: dict) -> str:
+    if one["exact"]:
+        return number(one["value"])
+    ends = (math.inf if one[name] is None else one[name] for name in ("value", "low", "high"))
+    return " ".join(with_interval(*ends)).strip()
 
 
 def line(claim: dict) -> str:
     one = decisive(claim["measurements"])
-    interval = f"{number(one['value'])} [{number(one['low'])}, {number(one['high'])}]"
-    theory = "" if one["theory"] is None else number(one["theory"])
+    theory = "" if one["theory"] is None else said(one["theory"])
     verdict = claim["verdict"]
     if verdict == "contradicted":
         verdict = f"**{verdict}**"
-    cells = (claim["title"], verdict, f"{one['quantity']}: {interval}", theory)
+    measured = f"{one['quantity']}: {interval(one)}"
+    cells = (claim["title"], verdict, measured, theory, one["excluded"] or "")
     return f"| {' | '.join(cells)} |"
 
 
 def table(folder: Path) -> str:
     found = json.loads((folder / "claims.json").read_text("utf-8"))
     claims = {one["key"]: one for one in found["claims"]}
-    head = ["| claim | verdict | measured | theory |", "|---|---|---|---|"]
+    head = ["| claim | verdict | measured | theory | excludes |", "|---|---|---|---|---|"]
     return "\n".join([*head, *(line(claims[key]) for key in KEYS)])
 
 
