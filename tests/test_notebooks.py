@@ -19,7 +19,7 @@ from elubench.peers import timings
 from elubench.report import contest_figure as contests
 from elubench.report import notebook
 from elubench.studies.store import StoreError
-from elubench.verification import Level, Probe, gathering
+from elubench.verification import Level, Probe, gathering, near
 from elubench.verification.verdicts import Finding, Measurement
 
 ANALYSIS = Path(__file__).parent.parent / "analysis"
@@ -107,7 +107,7 @@ def test_no_thumbnail_is_left_over():
 
 
 def _finding(verdict="supported"):
-    one = Measurement("exponent of n", -0.124, -0.131, -0.117, -0.125, (-0.15, -0.1))
+    one = Measurement(near("exponent of n", -0.125, 0.025), -0.124, -0.131, -0.117)
     return Finding(PAPER.claims[0], verdict, (one,), "")
 
 

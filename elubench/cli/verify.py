@@ -11,6 +11,8 @@ from elubench.cli.report import show
 
 SUMMARY = "check every claim of a paper against measurements"
 
+_OUT = "verification"
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The paper, the level, the folder, the seed and the engine."""
@@ -31,16 +33,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one of the paper's levels: for beyond-em quick (default, minutes), paper, or "
         "asymptotic (n up to 10^12)",
     )
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder (default: verification; with --seeds: seeds)"
-    )
+    parser.add_argument("--out", metavar="DIR", default=_OUT, help=f"folder (default: {_OUT})")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of the samples")
     which.add_argument(
         "--seeds",
         type=int,
         metavar="N",
-        help="verify with the seeds 1 to N and count how often each verdict changes; resumes",
+        help="verify with the seeds 1 to N and count how often each verdict changes; resumes "
+        f"(default folder: {_OUT}-seeds)",
     )
     engine_options(parser)
 
@@ -51,7 +52,9 @@ def run(options: argparse.Namespace) -> int:
     from elubench.papers.reseeding import verify_seeds
     from elubench.papers.verifying import verify
 
-    bar = Bar()
+    bar, out = Bar(), options.out
+    if options.seeds is not None and out == _OUT:
+        out = f"{_OUT}-seeds"
 
     def say(line: str) -> None:
         bar.close()
@@ -61,10 +64,8 @@ def run(options: argparse.Namespace) -> int:
         with plain_warnings(bar):
             given = {"level": options.level, "say": say, "progress": bar, **engine(options)}
             if options.seeds is not None:
-                out = options.out or "seeds"
                 table = verify_seeds(options.paper, out=out, seeds=options.seeds, **given)
             else:
-                out = options.out or "verification"
                 done = verify(options.paper, out=out, seed=options.seed, **given)
     except KeyboardInterrupt:
         say("interrupted; finished work is kept, and the same command resumes from there")

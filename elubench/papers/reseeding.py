@@ -22,7 +22,7 @@ from elubench.verification.paper import Paper
 def verify_seeds(
     paper: Paper | str | Path = DEFAULT,
     level: str = "quick",
-    out: str | Path = "seeds",
+    out: str | Path = "verification-seeds",
     engine: str = "local",
     *,
     seeds: int = 40,
