@@ -90,10 +90,10 @@ def stability_univariate(
     if not n_values or min(n_values) <= 2**16:
         raise ValueError(f"n_values must be above 2^16 = 65536, got {n_values!r}")
     frames = []
-    for place, n in enumerate(n_values):
+    for k, n in enumerate(n_values):
         edge = theory.phase_radius(n)
         radii = np.concatenate([np.geomspace(edge / 100, edge, 13), np.geomspace(edge, 0.5, 8)[1:]])
-        frames.append(stability(1, [n], radii, replicates, kind, seed + place * replicates))
+        frames.append(stability(1, [n], radii, replicates, kind, seed + k * replicates))
     frame = pd.concat(frames, ignore_index=True)
     edges = np.array([theory.phase_radius(n) for n in frame["n"]])
     upper = np.asarray(frame["r"] >= edges * (1 - 1e-9))
