@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from elubench.papers.beyond_em.predictions import em_iterations
 from elubench.verification.evidence import Evidence
 
 TRUTHS = {
@@ -21,6 +22,10 @@ TRUTHS = {
     "location_d": 1 / 4,
     "scale_d": -1 / 2,
     "em_d": -1 / 2,
+    "em_location_1": -1 / 8,  # of EM left alone
+    "em_scale_1": -1 / 4,
+    "em_location_2": -1 / 4,
+    "em_scale_2": -1 / 2,
     "diverged": 1.0,
     "diverged_at": 100,
     "diagonal_equal": -1 / 4,
@@ -28,6 +33,12 @@ TRUTHS = {
     "diagonal_mle": -1 / 8,
     "general_printed": 0.0,
     "general_centred": -1 / 4,
+    "diagonal_elu": 0.5 / math.log(1 / 0.9),  # iterations per ln n
+    "general_elu": 0.5 / math.log(1 / 0.9),
+    "general_reached": 0.0,  # share of runs of ELU as printed
+    "other_em": 1 / 2,
+    "em_path": 2.0,  # alpha of EM's recorded iterates
+    "elu_path": 0.0,  # that of ELU's; 0 is linear convergence
     "lbfgs": 15,
     "newton_anderson": 6,
     "replicates": 40,
@@ -38,9 +49,10 @@ def evidence(level="quick", tables=None, studies=("quick",), **changes):
     """Evidence with the truths above, but for the changes."""
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
-    rows = [*_errors(truth), *_iterations(truth), *_dimensions(truth), *_starts(truth)]
+    parts = (_errors, _alone, _iterations, _dimensions, _starts, _arrivals)
+    rows = [row for part in parts for row in part(truth)]
     made = lemma_tables() if tables is None else tables
-    return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
+    return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame(_paths(truth)), made)
 
 
 def _row(rng, **given):
@@ -50,12 +62,18 @@ def _row(rng, **given):
         "stop": "end", "validation": 0.1, "radius_constant": 2.0, "seed": 0, "status": "diverged",
         "reached": True, "iterations": 100, "passes": 101.0, "iterations_to_radius": 10.0,
         "passes_to_radius": 10.0, "mle_location_error": 0.0, "scale_error": 0.1, "radius": 1.0,
-        "d": 1, "message": "", **given,
+        "d": 1, "message": "", "mle_distance": 0.0, **_shapes(rng, given["n"]), **given,
     }  # fmt: skip
 
 
-def _noise(rng):
-    return math.exp(0.25 * rng.standard_normal())
+def _shapes(rng, n):
+    """Moments that explain nothing of the outcomes."""
+    names = ("sample_kurtosis", "sample_gap", "held_kurtosis", "held_gap")
+    return dict(zip(names, rng.standard_normal(4) * math.sqrt(24.0 / n), strict=True))
+
+
+def _noise(rng, size=0.15):
+    return math.exp(size * rng.standard_normal())
 
 
 def _errors(truth):
@@ -80,15 +98,36 @@ def _errors(truth):
                 )
 
 
+def _alone(truth):
+    """EM left alone."""
+    rng = np.random.default_rng(7)
+    for d in (1, 2):
+        for n in (10**4, 10**5, 10**6, 10**7):
+            for replicate in range(truth["replicates"]):
+                yield _row(
+                    rng,
+                    d=d,
+                    n=n,
+                    replicate=replicate,
+                    algorithm="EM",
+                    validation=None,
+                    location_error=n ** truth[f"em_location_{d}"] * _noise(rng, 0.05),
+                    scale_error=n ** truth[f"em_scale_{d}"] * _noise(rng, 0.05),
+                    options="{}",
+                    status="max_iter",
+                )
+
+
 def _iterations(truth):
     rng = np.random.default_rng(2)
-    for d in (1, 2):
+    for d, stated in ((1, 3 / 4), (2, 1 / 2)):
+        at_infinite_n = em_iterations(d, 2.0, 0.8)
         for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
             elu = truth[f"elu_{d}"] * math.log(n)
             if truth["elu_power"] is not None:
                 elu = 5.0 * n ** truth["elu_power"]
             medians = {
-                "EM": 0.05 * n ** truth[f"em_{d}"],
+                "EM": at_infinite_n(n) * (n / 10**6) ** (truth[f"em_{d}"] - stated),
                 "ELU": elu,
                 "LBFGS": truth["lbfgs"],
                 "NewtonAnderson": truth["newton_anderson"],
@@ -115,21 +154,29 @@ def _iterations(truth):
 def _dimensions(truth):
     rng = np.random.default_rng(3)
     for d in (2, 4, 8, 16, 32):
+        usual = em_iterations(d, 2.0, 0.8)(10**6) * d ** (truth["em_d"] + 0.5)
         for replicate in range(truth["replicates"]):
-            for name in ("EM", "ELU"):
-                count = math.ceil(400 * d ** truth["em_d"] * math.exp(0.05 * rng.standard_normal()))
-                yield _row(
-                    rng,
-                    block="dimensions",
-                    samples="direct",
-                    d=d,
-                    n=20_000,
-                    replicate=replicate,
-                    algorithm=name,
-                    location_error=0.1 * d ** truth["location_d"] * _noise(rng),
-                    scale_error=0.1 * d ** truth["scale_d"] * _noise(rng),
-                    iterations_to_radius=float(count),
-                )
+            count = math.ceil(usual * math.exp(0.05 * rng.standard_normal()))
+            asked = {"block": "dimensions", "samples": "direct", "d": d, "replicate": replicate}
+            yield _row(
+                rng,
+                **asked,
+                n=20_000,
+                algorithm="ELU",
+                location_error=0.1 * d ** truth["location_d"] * _noise(rng, 0.05),
+                scale_error=0.1 * d ** truth["scale_d"] * _noise(rng, 0.05),
+                mle_location_error=0.1 * d**0.25 * _noise(rng, 0.05),
+            )
+            yield _row(
+                rng,
+                **asked,
+                n=10**6,
+                algorithm="EM",
+                stop="radius",
+                location_error=1.0,
+                iterations=count,
+                iterations_to_radius=float(count),
+            )
 
 
 def _starts(truth):
@@ -152,8 +199,61 @@ def _starts(truth):
                     replicate=replicate,
                     algorithm=name,
                     location_error=n ** truth[power] * _noise(rng),
+                    scale_error=n ** (2.0 * truth[power]) * _noise(rng),
                     mle_location_error=n ** truth["diagonal_mle"] * _noise(rng),
                 )
+
+
+def _arrivals(truth):
+    """Iterations to the radius on the models beyond the isotropic one."""
+    rng = np.random.default_rng(8)
+    for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
+        for model, start, name, usual in (
+            ("diagonal", "equal", "ELU", truth["diagonal_elu"] * math.log(n)),
+            ("diagonal", "equal", "EM", 0.2 * n ** truth["other_em"]),
+            ("general", "generic", "ELU", 30.0),
+            ("general", "generic", "CentredELU", truth["general_elu"] * math.log(n)),
+            ("general", "generic", "EM", 0.2 * n ** truth["other_em"]),
+        ):
+            share = truth["general_reached"] if (model, name) == ("general", "ELU") else 1.0
+            for replicate in range(truth["replicates"]):
+                count = math.ceil(usual * math.exp(0.03 * rng.standard_normal()))
+                reached = replicate < share * truth["replicates"]
+                yield _row(
+                    rng,
+                    model=model,
+                    start=start,
+                    d=2,
+                    n=n,
+                    replicate=replicate,
+                    algorithm=name,
+                    options="{}" if name == "EM" else json.dumps({"eta": 1.0, "beta": 0.9}),
+                    stop="radius",
+                    reached=reached,
+                    iterations=count,
+                    iterations_to_radius=float(count) if reached else math.nan,
+                    location_error=1.0,
+                )
+
+
+def _paths(truth):
+    """Iterates of the left-hand panels of Figures 3 and 4: (1 + t)^(-1/alpha), or beta^(t/2)."""
+    rng = np.random.default_rng(9)
+    for model in ("diagonal", "general"):
+        for replicate in range(10):
+            for name in ("EM", "ELU"):
+                alpha = truth[f"{name.lower()}_path"]
+                speed = math.exp(0.05 * rng.standard_normal())
+                for t in range(150 if name == "EM" else 60):
+                    slow, fast = (
+                        (1.0 + speed * t) ** (-1.0 / (alpha or 1.0)),
+                        0.9 ** (speed * t / 2),
+                    )
+                    yield {
+                        "study": "quick", "block": "p", "model": model, "n": 10**5, "d": 4, "t": t,
+                        "algorithm": name, "replicate": replicate, "radius": 0.1,
+                        "location_error": 0.95 * (slow if alpha else fast),
+                    }  # fmt: skip
 
 
 def lemma_tables(**changes):
@@ -173,7 +273,7 @@ def lemma_tables(**changes):
             ("trajectory_rates", d, "ELU, factor", 0.9, 1e-6, 0.9),
             ("trajectory_rates", d, "EM, growth of |theta|^-alpha", 4.0, 1e-6, 4.0),
         ]
-    rows += [
+    sampled = [
         ("stability_univariate", 1, "gamma, phase 1", 3.5, 0.1, 1.0),
         ("stability_univariate", 1, "gamma, phase 2", 3.0, 0.01, 3.0),
         ("stability_univariate", 1, "exponent of n", -0.5, 0.01, -0.5),
@@ -181,28 +281,52 @@ def lemma_tables(**changes):
         ("stability_multivariate", 8, "gamma", 1.0, 0.001, 1.0),
         ("stability_multivariate", 0, "exponent of n", -0.5, 0.02, -0.5),
         ("stability_multivariate", 0, "exponent of d", 0.7, 0.02, 0.5),
+        ("stability_multivariate", 2, "noise (n/d)^(1/2)/r", 0.9, 0.1, 2.0),
         ("stability_multivariate", 32, "noise (n/d)^(1/2)/r", 1.98, 0.03, 2.0),
+        ("stability_multivariate", 0, WITHIN, 1.0, 0.01, 1.0),
+    ]
+    rows += [
+        ("stability_multivariate", 0, "sup over its operator norm", 1.0, 1e-4, 1.0),
         ("pseudo_convexity", 2, "least <grad f, theta>/gap", 4.0, 0.0, 1.0),
+        ("diagonal_hessian", 2, "exponent of the greatest |Hessian|", 2.0, 1e-6, 2.0),
+        ("diagonal_hessian", 2, "least eigenvalue / r^2 over directions", -0.5, 1e-6, -0.5),
         ("diagonal_homogeneity", 2, "exponent of least growth", 1.0, 1e-6, 0.0),
         ("diagonal_homogeneity", 2, "exponent along the axis", 6.0, 1e-6, 6.0),
         ("diagonal_homogeneity", 2, "C4", 5.8, 0.0, 5.8),
         ("diagonal_homogeneity", 2, "curvature across / theta_1^2", 1.0, 0.0, 1.0),
-        ("diagonal_phases", 2, "ELU, least norm, generic start", 0.2, 0.0, 3e-4),
-        ("diagonal_phases", 2, "ELU, least norm, equal start", 1e-10, 0.0, 3e-4),
+        ("diagonal_starts", 2, "share of starts that converge, between", 0.0, 0.0, 1.0),
+        ("diagonal_starts", 2, "share of starts that converge, on a line", 1.0, 0.0, 1.0),
+        ("diagonal_starts", 2, "median least norm", 0.2, 0.0, 0.0),
         ("diagonal_phases", 2, "drift of theta_1^2 - theta_2^2", 1e-5, 0.0, 0.0),
         ("general_instability", 2, "turning time", 14.0, 1.0, 13.2),
     ]
     columns = ["probe", "d", "quantity", "measured", "uncertainty", "theory"]
-    lemmas = pd.DataFrame(rows, columns=columns).assign(note="")
-    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", "practice"}
+    lemmas = pd.DataFrame([*rows, *sampled], columns=columns).assign(note="")
+    lemmas["basis"] = len(rows) * ["numerical"] + len(sampled) * ["samples"]
+    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", "practice", "axes"}
     assert not unknown, unknown
     for quantity, value in changes.items():
         lemmas.loc[lemmas["quantity"] == quantity, "measured"] = value
     return {
         "lemmas": lemmas,
+        "axes": changes.get("axes", axes()),
         "costs": changes.get("costs", costs()),
         "practice": changes.get("practice", practice()),
     }
+
+
+#: The name of a row of Lemma 2(b).
+WITHIN = "share of samples with noise (n/d)^(1/2)/r <= 3"
+
+
+def axes(generic=1.0, equal=0.02):
+    """Shares of runs on the diagonal model that enter the second phase."""
+    rows = [
+        (start, k, k < share * 100)
+        for start, share in (("generic", generic), ("equal", equal))
+        for k in range(100)
+    ]
+    return pd.DataFrame(rows, columns=["start", "replicate", "entered"])
 
 
 def costs(elu=1.0, both=1.9, power=1.0):

@@ -59,10 +59,17 @@ def test_planted_truths_are_found(usual):
         ("dimension-iterations", {"em_d": -0.1}, "contradicted"),
         ("divergence-and-rescue", {"diverged": 0.3}, "contradicted"),
         ("divergence-and-rescue", {"diverged_at": 3202}, "contradicted"),  # the step overflows
+        ("em-radii-1", {"em_location_1": -1 / 12}, "contradicted"),
+        ("em-radii-1", {"em_scale_1": -1 / 6}, "contradicted"),
+        ("em-radii-d", {"em_location_2": -1 / 8}, "contradicted"),
         ("diagonal-equal", {"diagonal_equal": -1 / 8}, "contradicted"),
-        ("diagonal-generic", {"diagonal_generic": -1 / 4}, "supported"),
-        ("diagonal-radius", {"diagonal_mle": -1 / 4}, "supported"),
-        ("general-printed", {"general_printed": -1 / 4}, "supported"),
+        ("diagonal-radius", {"diagonal_mle": -1 / 4}, "contradicted"),
+        ("diagonal-iterations", {"diagonal_elu": 3.0}, "contradicted"),
+        ("general-printed", {"general_printed": -1 / 4, "general_reached": 1.0}, "supported"),
+        ("general-centred-iterations", {"general_elu": 9.0}, "contradicted"),
+        ("other-models-descent", {"other_em": 3 / 4}, "contradicted"),
+        ("other-models-descent", {"elu_path": 2.0}, "contradicted"),
+        ("other-models-descent", {"em_path": 0.0}, "contradicted"),
         ("general-centred", {"general_centred": 0.0}, "contradicted"),
         ("rival-lbfgs", {"lbfgs": 40}, "contradicted"),
         ("rival-newton-anderson", {"newton_anderson": 30}, "contradicted"),
@@ -82,7 +89,13 @@ def test_planted_falsehoods_are_found(usual, key, changes, found):
         ("lemma-2a-bounds", {"gamma, phase 2": 2.0}),
         ("lemma-2a-bounds", {"exponent of n": -0.2}),
         ("lemma-2b", {"gamma": 0.5}),
+        ("lemma-2b", {"exponent of n": -0.25}),
         ("lemma-2b", {"noise (n/d)^(1/2)/r": 3.0}),
+        ("lemma-2b", {planted.WITHIN: 0.8}),
+        ("lemma-2b", {"sup over its operator norm": 0.9}),
+        ("lemma-1", {"c1": 4000.0}),
+        ("diagonal-not-convex", {"least eigenvalue / r^2 over directions": 0.0}),
+        ("lemma-4a", {"exponent of least growth": 0.0, "exponent of the greatest |Hessian|": 1.0}),
         ("lemma-3", {"least <grad f, theta>/gap": 0.9}),
         ("lemma-4b", {"exponent along the axis": 4.0}),
         ("linear-convergence", {"ELU, factor": 0.8}),
@@ -103,20 +116,36 @@ def test_tables_that_contradict(key, changes):
     [
         ("lemma-4a", {"exponent of least growth": 0.0}),
         ("lemma-2a-phases", {"gamma, phase 1": 1.0}),
-        ("diagonal-infinite-n", {"ELU, least norm, generic start": 3e-4}),
+        ("diagonal-infinite-n", {"share of starts that converge, between": 1.0}),
         ("both-cost", {"costs": planted.costs(both=1.2)}),
     ],
 )
 def test_tables_that_would_support_what_is_contradicted(key, changes):
     tables = planted.lemma_tables(**changes)
-    # an uncertainty of 0.1 around gamma = 1 fills the region from 0.8 to 1.2 but does not leave it
     assert verdict(key, planted.evidence(tables=tables, replicates=8)) == "supported"
 
 
+def test_the_conjecture_needs_iterates_off_the_axes_and_the_radius():
+    kept = planted.lemma_tables(axes=planted.axes(generic=0.02))
+    for power, found in ((-1 / 4, "supported"), (0.0, "contradicted")):
+        made = planted.evidence(tables=kept, diagonal_generic=power)
+        assert verdict("diagonal-generic", made) == found
+    fallen = planted.evidence(diagonal_generic=-1 / 4)
+    assert verdict("diagonal-generic", fallen) == "contradicted"
+
+
+def test_a_row_of_samples_without_width_decides_nothing():
+    tables = planted.lemma_tables()
+    lemmas = tables["lemmas"]
+    lemmas.loc[lemmas["quantity"] == "gamma, phase 2", "uncertainty"] = 0.0
+    found = MEASURES["lemma-2a-bounds"](planted.evidence(tables=tables, replicates=8))
+    assert found.measurements[0].outcome == "undecided"
+
+
 def test_few_replicates_decide_nothing():
-    few = planted.evidence(replicates=3)
-    assert verdict("theorem-1a-radii", few) == "inconclusive"
-    assert verdict("theorem-1b-radii", few) == "inconclusive"
+    few = verdicts(planted.evidence(replicates=3))
+    for key in ("theorem-1a-radii", "theorem-1b-radii", "em-radii-1", "general-centred"):
+        assert few[key] == "inconclusive", key
 
 
 def test_missing_rows_and_tables_are_inconclusive_and_say_why():

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from elubench import rates
+from elubench.checks import Floats
 from elubench.papers.beyond_em import theory
 from elubench.verification.expectations import near
 from elubench.verification.verdicts import LEVEL, Measurement
@@ -63,6 +64,27 @@ def descents(paths: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
         ended = kept.loc[kept["algorithm"] == name, "status"].mode().iloc[0]
         rows.append((name, closest, after, ended, slowing))
     return pd.DataFrame(rows, columns=["algorithm", "closest", "after", "ended", "slowing"])
+
+
+def steps_outside(paths: pd.DataFrame) -> list[Floats]:
+    """For each replicate the iterations of each step in the error that ends outside the radius.
+
+    The rows are those of one algorithm. The first step, which has the run's beginning in it, is left
+    out, and so are replicates with fewer than three others.
+    """
+    found = []
+    for _, path in paths.groupby("replicate"):
+        begin, radius = (float(path[name].iloc[0]) for name in ("location_error", "radius"))
+        count = math.floor(math.log(begin / radius) / math.log(FACTOR))
+        steps = np.diff(step_times(path)[: max(0, count)])
+        if len(steps) > 2:
+            found.append(steps)
+    return found
+
+
+def linear_step(model: str, d: int, beta: float) -> float:
+    """The iterations of a step of ELU by theory: its error falls by beta^(1/alpha) in each."""
+    return theory.homogeneity(model, d).value * math.log(FACTOR) / math.log(1.0 / beta)
 
 
 def sublinear(model: str, d: int) -> float:

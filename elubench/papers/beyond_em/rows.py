@@ -25,9 +25,15 @@ def to_radius(evidence: Evidence, d: int) -> pd.DataFrame:
 
 def validated(evidence: Evidence, d: int) -> pd.DataFrame:
     """Runs to the end with validation: isotropic model, lattice samples, equal start."""
-    return sound(
-        evidence.rows(model="isotropic", d=d, stop="end", start="equal", samples="lattice")
-    )
+    rows = evidence.rows(model="isotropic", d=d, stop="end", start="equal", samples="lattice")
+    return sound(rows[rows["validation"].notna()])
+
+
+def converged(evidence: Evidence, d: int) -> pd.DataFrame:
+    """EM left alone without validation: isotropic model, lattice samples, equal start."""
+    asked = {"model": "isotropic", "samples": "lattice", "start": "equal", "stop": "end"}
+    rows = evidence.rows(algorithm="EM", d=d, **asked)
+    return rows[rows["validation"].isna()]
 
 
 def sound(rows: pd.DataFrame) -> pd.DataFrame:
@@ -59,9 +65,9 @@ def breaks(evidence: Evidence) -> pd.DataFrame:
     return sound(evidence.rows(model=["diagonal", "general"], stop="end", samples="lattice"))
 
 
-def over_d(evidence: Evidence) -> pd.DataFrame:
-    """Runs to the end at the n and the radius constant that have most d, from d = 2 on."""
-    rows = evidence.rows(model="isotropic", stop="end", samples="direct")
+def over_d(evidence: Evidence, stop: str = "end") -> pd.DataFrame:
+    """Runs at the n and the radius constant that have most d, from d = 2 on."""
+    rows = evidence.rows(model="isotropic", stop=stop, samples="direct")
     rows = rows[rows["d"] >= 2]
     grids = [part for _, part in rows.groupby(["n", "radius_constant"])]
     return max(grids, key=lambda part: part["d"].nunique(), default=rows)

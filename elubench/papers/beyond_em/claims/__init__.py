@@ -6,7 +6,9 @@ of :mod:`elubench.verification.verdicts`.
 
 from __future__ import annotations
 
-from elubench.papers.beyond_em.claims import landscape, other_models, practice, rivals, theorem
+from elubench.papers.beyond_em.claims import em, landscape, other_models, practice, rivals, theorem
 
 #: In the order of the report.
-CHAPTERS = tuple(module.chapter for module in (theorem, practice, landscape, other_models, rivals))
+CHAPTERS = tuple(
+    module.chapter for module in (theorem, em, practice, landscape, other_models, rivals)
+)

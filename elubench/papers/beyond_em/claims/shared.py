@@ -30,11 +30,11 @@ def by_dimension(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
 
 
 class LemmaTable:
-    """One of the lemmas' tables; an interval is ``errors`` uncertainties to either side."""
+    """One of the lemmas' tables; an interval is the row's uncertainty to either side."""
 
-    def __init__(self, evidence: Evidence, probe: str, errors: float = 1.0):
+    def __init__(self, evidence: Evidence, probe: str):
         table = table_of(evidence, "lemmas")
-        self.probe, self.errors = probe, errors
+        self.probe = probe
         self.rows = table[table["probe"] == probe]
 
     def dimensions(self, quantity: str) -> list[int]:
@@ -51,12 +51,16 @@ class LemmaTable:
         return found.iloc[0]
 
     def measured(
-        self, expected: Expectation, d: int | None = None, quantity: str = ""
+        self, expected: Expectation, d: int | None = None, quantity: str = "", over: bool = False
     ) -> Measurement:
-        """A row as a measurement, found by what is expected unless its ``quantity`` is named."""
+        """A row as a measurement, found by what is expected unless its ``quantity`` is named.
+
+        With ``over`` it is divided by what theory says.
+        """
         row = self.row(quantity or expected.what, d)
-        spread, value = self.errors * row["uncertainty"], row["measured"]
+        unit = float(row["theory"]) if over else 1.0
+        value, spread = row["measured"] / unit, row["uncertainty"] / abs(unit)
         where = "" if d is None else f"d = {d}"
-        if spread == 0.0:
+        if spread == 0.0 and row["basis"] != "samples":
             return exactly(expected, value, row["note"], where)
         return Measurement(expected, value, value - spread, value + spread, row["note"], where)
