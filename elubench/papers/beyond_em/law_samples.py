@@ -16,7 +16,7 @@ from elubench.algorithms import EM, NewtonAnderson
 from elubench.checks import Floats
 from elubench.models import Isotropic
 from elubench.papers.beyond_em import limit_laws, theory
-from elubench.papers.beyond_em.counts import em_iterations
+from elubench.papers.beyond_em.predictions import em_time
 from elubench.runs import run_many
 from elubench.samples import LatticeSample
 
@@ -55,10 +55,10 @@ def limit_law(
     for n in time_sizes:
         samples = [_sample(n, 1, seed, k) for k in range(time_replicates)]
         target = theory.radius("isotropic", n, 1, _CONSTANT)
-        usual = float(em_iterations(1, [target], _START)[0])
+        usual = em_time(_START, target, 1)
         most = math.ceil(20.0 * usual)
         ended = run_many(samples, "isotropic", EM(), [_START], max_iter=most, radius=target)
-        scale = limit_laws.em_time(0.0, _CONSTANT) / (usual - 0.5)
+        scale = limit_laws.em_time(0.0, _CONSTANT) / usual
         for k, found in enumerate(ended):
             time = found.n_iter - 0.5 if found.status == "reached" else math.inf
             rows.append((TIME, 1, n, k, scale * time))

@@ -16,10 +16,10 @@ import pandas as pd
 from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
 from elubench.checks import Floats
 from elubench.papers.beyond_em import lemmas, population
-from elubench.papers.beyond_em.counts import theorem_1
 from elubench.papers.beyond_em.law_samples import limit_law
 from elubench.papers.beyond_em.lower_bound import lower_bound
 from elubench.papers.beyond_em.separation import crossover, separated
+from elubench.papers.beyond_em.theorem_steps import theorem_1
 from elubench.runs import run
 from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
 from elubench.verification.paper import Probe
