@@ -31,10 +31,10 @@ LOCATION, TIME = "location", "EM's time"
 def limit_law(
     seed: int,
     location_sizes: Sequence[int] = (10**8, 10**10, 10**12, 10**14, 10**15),
-    plane_sizes: Sequence[int] = (10**6, 10**8, 10**10),
+    plane_sizes: Sequence[int] = (10**6, 10**8, 10**10, 10**12),
     time_sizes: Sequence[int] = (10**8, 10**9),
-    replicates: int = 400,
-    time_replicates: int = 150,
+    replicates: int = 1_000,
+    time_replicates: int = 500,
 ) -> pd.DataFrame:
     """One row per sample: ``law``, ``d``, ``n``, ``replicate`` and ``value``, which has the limit law.
 
@@ -141,6 +141,20 @@ def law_cdf(x: Floats, law: str, d: int) -> Floats:
     if law == TIME:
         return limit_laws.em_time_cdf(x, _CONSTANT)
     return limit_laws.location_cdf(x, d)
+
+
+def distance(values: Floats, law: str, d: int) -> float:
+    """Kolmogorov and Smirnov's distance between values and the law, the atom at 0 included."""
+    values = np.sort(np.asarray(values, dtype=float))
+    if not values.size:
+        raise ValueError("values must have an entry")
+    points, counts = np.unique(values, return_counts=True)
+    up_to = np.cumsum(counts) / values.size
+    there = law_cdf(points, law, d)  # at infinity, the share that ever arrives
+    after = np.abs(up_to - there)[np.isfinite(points)]
+    at_zero = (points == 0.0) & (law == LOCATION) & (d == 1)
+    before = np.abs(up_to - counts / values.size - np.where(at_zero, 0.0, there))
+    return float(max(after.max(initial=0.0), before.max()))
 
 
 def _conditional(x: Floats, law: str, d: int) -> Floats:

@@ -18,8 +18,8 @@ Where h is not small, exact steps lead down to where it is. Their number plus th
 smooth function A with A(after a step) = A - 1, and A(start) - A(target) are the iterations.
 
 **ELU** is iterated step by step: its steps grow, so there are never very many. In u = ln |theta| a step
-is `u -> u + ln|1 - eta beta^(-t) g(u)|`, where g, the gradient over theta, is exp(alpha u) times a smooth
-function of u that is tabulated once per d.
+is `u -> u + ln|1 - eta beta^(-t) g(u)|`, where g, the gradient over theta, is exp(alpha u) times a
+smooth function of u that is tabulated once per d.
 """
 
 from __future__ import annotations

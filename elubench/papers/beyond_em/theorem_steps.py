@@ -33,7 +33,7 @@ def crossing(d: int, constant: float = 2.0, start: float = 0.8) -> float:
         em = [predictions.em_time(start, target, d) for target in targets]
         return np.log(np.array(em) / predictions.elu_times(start, targets, d, *steps))
 
-    sizes = np.geomspace(10.0, 1e16, 61)
+    sizes = np.geomspace(10.0, 1e16, 31)
     sizes = sizes[[theory.radius("isotropic", n, d, constant) < 0.99 * start for n in sizes]]
     last = int(np.flatnonzero(ahead(sizes) < 0.0)[-1])
     if last == sizes.size - 1:

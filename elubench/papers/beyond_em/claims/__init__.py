@@ -6,7 +6,28 @@ of :mod:`elubench.verification.verdicts`.
 
 from __future__ import annotations
 
-from elubench.papers.beyond_em.claims import landscape, other_models, practice, rivals, theorem
+from elubench.papers.beyond_em.claims import (
+    conditions,
+    landscape,
+    limits,
+    other_models,
+    practice,
+    rivals,
+    separation,
+    theorem,
+)
 
 #: In the order of the report.
-CHAPTERS = tuple(module.chapter for module in (theorem, practice, landscape, other_models, rivals))
+CHAPTERS = tuple(
+    module.chapter
+    for module in (
+        theorem,
+        conditions,
+        practice,
+        separation,
+        landscape,
+        other_models,
+        limits,
+        rivals,
+    )
+)
