@@ -5,7 +5,9 @@ import math
 
 import numpy as np
 import pandas as pd
+import planted_theory
 
+from elubench.papers.beyond_em.predictions import em_iterations
 from elubench.verification.evidence import Evidence
 
 TRUTHS = {
@@ -31,6 +33,10 @@ TRUTHS = {
     "lbfgs": 15,
     "newton_anderson": 6,
     "replicates": 40,
+    "moments_1": -1 / 8,
+    "moments_2": -1 / 4,
+    "moments_scale_2": -1 / 2,
+    "moments_reads": 1.0,
 }
 
 
@@ -39,6 +45,7 @@ def evidence(level="quick", tables=None, studies=("quick",), **changes):
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
     rows = [*_errors(truth), *_iterations(truth), *_dimensions(truth), *_starts(truth)]
+    rows += _moments(truth)
     made = lemma_tables() if tables is None else tables
     return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame({"study": []}), made)
 
@@ -50,12 +57,18 @@ def _row(rng, **given):
         "stop": "end", "validation": 0.1, "radius_constant": 2.0, "seed": 0, "status": "diverged",
         "reached": True, "iterations": 100, "passes": 101.0, "iterations_to_radius": 10.0,
         "passes_to_radius": 10.0, "mle_location_error": 0.0, "scale_error": 0.1, "radius": 1.0,
-        "d": 1, "message": "", **given,
+        "d": 1, "message": "", "mle_distance": 0.0, **_shapes(rng, given["n"]), **given,
     }  # fmt: skip
 
 
+def _shapes(rng, n):
+    """Moments that explain nothing of the outcomes."""
+    names = ("sample_kurtosis", "sample_gap", "held_kurtosis", "held_gap")
+    return dict(zip(names, rng.standard_normal(4) * math.sqrt(24.0 / n), strict=True))
+
+
 def _noise(rng):
-    return math.exp(0.25 * rng.standard_normal())
+    return math.exp(0.15 * rng.standard_normal())
 
 
 def _errors(truth):
@@ -82,13 +95,14 @@ def _errors(truth):
 
 def _iterations(truth):
     rng = np.random.default_rng(2)
-    for d in (1, 2):
+    for d, stated in ((1, 3 / 4), (2, 1 / 2)):
+        at_infinite_n = em_iterations(d, 2.0, 0.8)
         for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
             elu = truth[f"elu_{d}"] * math.log(n)
             if truth["elu_power"] is not None:
                 elu = 5.0 * n ** truth["elu_power"]
             medians = {
-                "EM": 0.05 * n ** truth[f"em_{d}"],
+                "EM": at_infinite_n(n) * (n / 10**6) ** (truth[f"em_{d}"] - stated),
                 "ELU": elu,
                 "LBFGS": truth["lbfgs"],
                 "NewtonAnderson": truth["newton_anderson"],
@@ -192,20 +206,21 @@ def lemma_tables(**changes):
         ("diagonal_phases", 2, "drift of theta_1^2 - theta_2^2", 1e-5, 0.0, 0.0),
         ("general_instability", 2, "turning time", 14.0, 1.0, 13.2),
     ]
+    rows += planted_theory.lemma_rows()
     columns = ["probe", "d", "quantity", "measured", "uncertainty", "theory"]
     lemmas = pd.DataFrame(rows, columns=columns).assign(note="")
-    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", "practice"}
+    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", *planted_theory.TABLES}
     assert not unknown, unknown
     for quantity, value in changes.items():
         lemmas.loc[lemmas["quantity"] == quantity, "measured"] = value
     return {
         "lemmas": lemmas,
         "costs": changes.get("costs", costs()),
-        "practice": changes.get("practice", practice()),
+        **{name: changes.get(name, make()) for name, make in planted_theory.TABLES.items()},
     }
 
 
-def costs(elu=1.0, both=1.9, power=1.0):
+def costs(elu=1.0, both=1.9, power=1.0, by_d=1.0):
     """Seconds per iteration, in units of EM's."""
     rng = np.random.default_rng(5)
     rows = [
@@ -214,24 +229,36 @@ def costs(elu=1.0, both=1.9, power=1.0):
             d,
             turn,
             name,
-            1e-9 * d * n**power * factor * math.exp(0.02 * rng.standard_normal()),
+            1e-9 * d**by_d * n**power * factor * math.exp(0.02 * rng.standard_normal()),
             1.0,
         )
-        for n, d in ((2**18, 1), (2**20, 1), (2**22, 1), (2**17, 16))
+        for n, d in ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**18, 16))
         for turn in range(11)
         for name, factor in (("EM", 1.0), ("ELU", elu), ("Simultaneous", both))
     ]
     return pd.DataFrame(rows, columns=["n", "d", "round", "algorithm", "seconds", "passes"])
 
 
-def practice(separated=1.0, single=0.0, ratio=0.3):
-    """Shares of samples on which EM is found geometric, and the error over EM's."""
-    rng = np.random.default_rng(6)
-    rows = [
-        (case, n, d, k, k < share * 40, 100, ratio * 0.3 * _noise(rng), 0.3 * _noise(rng), 0.1)
-        for case, n, share in (("separated", 20_000, separated), ("one Gaussian", 10**8, single))
-        for d in (1, 2)
-        for k in range(40)
-    ]
-    columns = ["case", "n", "d", "replicate", "geometric", "iterations"]
-    return pd.DataFrame(rows, columns=[*columns, "location_error", "em_error", "mle_error"])
+def _moments(truth):
+    """The estimate from moments: one read, and errors of the order of the radii."""
+    rng = np.random.default_rng(7)
+    for d in (1, 2):
+        for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
+            for replicate in range(truth["replicates"]):
+                scale = truth["moments_scale_2"] if d == 2 else 2 * truth["moments_1"]
+                for stop in ("radius", "end"):
+                    yield _row(
+                        rng,
+                        d=d,
+                        n=n,
+                        replicate=replicate,
+                        algorithm="Moments",
+                        options="{}",
+                        stop=stop,
+                        status="reached",
+                        iterations=1,
+                        passes=truth["moments_reads"],
+                        passes_to_radius=truth["moments_reads"],
+                        location_error=n ** truth[f"moments_{d}"] * _noise(rng),
+                        scale_error=n**scale * _noise(rng),
+                    )
