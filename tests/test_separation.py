@@ -143,11 +143,11 @@ def test_bad_arguments(call, message: str) -> None:
 def test_the_map_has_a_cell_for_every_setting() -> None:
     table = planted_theory.crossover()
     figure = crossover_figure(table)
-    maps = [axes for axes in figure.axes if axes.images]
+    maps = [axes for axes in figure.axes if axes.texts]
     assert len(maps) == 2 * 3  # two quantities, three pairs of d and budget
     found = separation.verdicts(table)
     first = found[(found["d"] == 1) & (found["budget"] == 100)]
-    drawn = np.asarray(maps[0].images[0].get_array())
+    drawn = np.asarray(maps[0].collections[0].get_array())
     wanted = first.pivot(index="half_distance", columns="n", values="right").to_numpy()
     np.testing.assert_array_equal(drawn, wanted)
     assert [text.get_text() for text in maps[0].texts] == [f"{x:.2f}" for x in wanted.ravel()]
