@@ -41,7 +41,8 @@ def crossover_figure(table: pd.DataFrame) -> Figure:
             drawn, ax=beside, pad=0.01, aspect=18, extend="max" if row else "neither"
         )
         bar.set_label(label)
-        bar.solids.set(rasterized=False, edgecolor="face")  # the report's figures are vectors
+        if bar.solids is not None:
+            bar.solids.set(rasterized=False, edgecolor="face")  # the report's figures are vectors
         if row:
             bar.set_ticks([1.0, 2.0, 4.0], labels=["1", "2", "4"])
             bar.minorticks_off()
