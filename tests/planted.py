@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import planted_theory
 
 from elubench.papers.beyond_em.predictions import em_iterations
 from elubench.verification.evidence import Evidence
@@ -42,6 +43,10 @@ TRUTHS = {
     "lbfgs": 15,
     "newton_anderson": 6,
     "replicates": 40,
+    "moments_1": -1 / 8,
+    "moments_2": -1 / 4,
+    "moments_scale_2": -1 / 2,
+    "moments_reads": 1.0,
 }
 
 
@@ -49,7 +54,7 @@ def evidence(level="quick", tables=None, studies=("quick",), **changes):
     """Evidence with the truths above, but for the changes."""
     truth = {**TRUTHS, **changes}
     assert set(truth) == set(TRUTHS)
-    parts = (_errors, _alone, _iterations, _dimensions, _starts, _arrivals)
+    parts = (_errors, _alone, _iterations, _dimensions, _starts, _arrivals, _moments)
     rows = [row for part in parts for row in part(truth)]
     made = lemma_tables() if tables is None else tables
     return Evidence(level, 0, studies, pd.DataFrame(rows), pd.DataFrame(_paths(truth)), made)
@@ -300,10 +305,11 @@ def lemma_tables(**changes):
         ("diagonal_phases", 2, "drift of theta_1^2 - theta_2^2", 1e-5, 0.0, 0.0),
         ("general_instability", 2, "turning time", 14.0, 1.0, 13.2),
     ]
+    rows += planted_theory.lemma_rows()
     columns = ["probe", "d", "quantity", "measured", "uncertainty", "theory"]
     lemmas = pd.DataFrame([*rows, *sampled], columns=columns).assign(note="")
     lemmas["basis"] = len(rows) * ["numerical"] + len(sampled) * ["samples"]
-    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", "practice", "axes"}
+    unknown = set(changes) - set(lemmas["quantity"]) - {"costs", "axes", *planted_theory.TABLES}
     assert not unknown, unknown
     for quantity, value in changes.items():
         lemmas.loc[lemmas["quantity"] == quantity, "measured"] = value
@@ -311,7 +317,7 @@ def lemma_tables(**changes):
         "lemmas": lemmas,
         "axes": changes.get("axes", axes()),
         "costs": changes.get("costs", costs()),
-        "practice": changes.get("practice", practice()),
+        **{name: changes.get(name, make()) for name, make in planted_theory.TABLES.items()},
     }
 
 
@@ -329,7 +335,7 @@ def axes(generic=1.0, equal=0.02):
     return pd.DataFrame(rows, columns=["start", "replicate", "entered"])
 
 
-def costs(elu=1.0, both=1.9, power=1.0):
+def costs(elu=1.0, both=1.9, power=1.0, by_d=1.0):
     """Seconds per iteration, in units of EM's."""
     rng = np.random.default_rng(5)
     rows = [
@@ -338,24 +344,36 @@ def costs(elu=1.0, both=1.9, power=1.0):
             d,
             turn,
             name,
-            1e-9 * d * n**power * factor * math.exp(0.02 * rng.standard_normal()),
+            1e-9 * d**by_d * n**power * factor * math.exp(0.02 * rng.standard_normal()),
             1.0,
         )
-        for n, d in ((2**18, 1), (2**20, 1), (2**22, 1), (2**17, 16))
+        for n, d in ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**18, 16))
         for turn in range(11)
         for name, factor in (("EM", 1.0), ("ELU", elu), ("Simultaneous", both))
     ]
     return pd.DataFrame(rows, columns=["n", "d", "round", "algorithm", "seconds", "passes"])
 
 
-def practice(separated=1.0, single=0.0, ratio=0.3):
-    """Shares of samples on which EM is found geometric, and the error over EM's."""
-    rng = np.random.default_rng(6)
-    rows = [
-        (case, n, d, k, k < share * 40, 100, ratio * 0.3 * _noise(rng), 0.3 * _noise(rng), 0.1)
-        for case, n, share in (("separated", 20_000, separated), ("one Gaussian", 10**8, single))
-        for d in (1, 2)
-        for k in range(40)
-    ]
-    columns = ["case", "n", "d", "replicate", "geometric", "iterations"]
-    return pd.DataFrame(rows, columns=[*columns, "location_error", "em_error", "mle_error"])
+def _moments(truth):
+    """The estimate from moments: one read, and errors of the order of the radii."""
+    rng = np.random.default_rng(7)
+    for d in (1, 2):
+        for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
+            for replicate in range(truth["replicates"]):
+                scale = truth["moments_scale_2"] if d == 2 else 2 * truth["moments_1"]
+                for stop in ("radius", "end"):
+                    yield _row(
+                        rng,
+                        d=d,
+                        n=n,
+                        replicate=replicate,
+                        algorithm="Moments",
+                        options="{}",
+                        stop=stop,
+                        status="reached",
+                        iterations=1,
+                        passes=truth["moments_reads"],
+                        passes_to_radius=truth["moments_reads"],
+                        location_error=n ** truth[f"moments_{d}"] * _noise(rng),
+                        scale_error=n**scale * _noise(rng),
+                    )

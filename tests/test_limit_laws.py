@@ -157,3 +157,23 @@ def test_too_few_values() -> None:
     few = pd.DataFrame({"law": "location", "d": 2, "n": 10, "replicate": range(3), "value": 1.0})
     with pytest.raises(ValueError, match=r"^table must have ten values"):
         law_samples.distances(few)
+
+
+def test_distance_is_that_of_kolmogorov_and_smirnov() -> None:
+    values = limit_laws.location_draws(2, 300, seed=4)
+    naive = kstest(values, lambda u: limit_laws.location_cdf(u, 2)).statistic
+    assert law_samples.distance(values, "location", 2) == pytest.approx(naive, abs=1e-14)
+
+
+def test_distance_counts_the_atom() -> None:
+    grid = np.array([0.0, 0.0, 0.0, 1.0])
+    above = float(limit_laws.location_cdf(1.0, 1))
+    # at 0 the law has 1/2 and the values 3/4; below 1 the law has come to F(1)
+    expected = max(0.75 - 0.5, abs(0.75 - above), 1.0 - above)
+    assert law_samples.distance(grid, "location", 1) == pytest.approx(expected)
+    # a run that never arrives is beyond every finite time
+    assert law_samples.distance(np.array([math.inf]), "EM's time", 1) == pytest.approx(
+        1.0, abs=1e-3
+    )
+    with pytest.raises(ValueError, match="values must have"):
+        law_samples.distance(np.array([]), "location", 1)

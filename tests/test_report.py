@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import matplotlib
 import numpy as np
 import pandas as pd
+import planted_theory
 import pytest
 from matplotlib.figure import Figure
 
@@ -167,6 +168,7 @@ def full_evidence():
             "landscape": probes.landscape(0, 21),
             "flows": probes.flows(0, 40),
             "limit_law": probes.limit_law(0, (10**8,), (10**6,), (10**5,), 20, 20),
+            "crossover": planted_theory.crossover(),
         },
     )
 

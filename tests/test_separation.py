@@ -7,9 +7,11 @@ import math
 import mpmath
 import numpy as np
 import pandas as pd
+import planted_theory
 import pytest
 
 from elubench.papers.beyond_em import separation
+from elubench.papers.beyond_em.figures.crossover import crossover_figure
 
 
 def em_map(theta: mpmath.mpf, truth: mpmath.mpf, d: int, across: mpmath.mpf) -> tuple:
@@ -115,7 +117,7 @@ def test_verdicts_by_hand() -> None:
 @pytest.mark.slow_without_jit
 def test_em_under_separation() -> None:
     """Half a unit of ln(1/rho) per unit of ln n, and errors of order n^(-1/2)."""
-    table = separation.separated(2, (10**4, 10**12), replicates=20, dimensions=(1,))
+    table = separation.separated(2, (10**4, 10**12), replicates=20, theta=1.5, dimensions=(1,))
     mean = table.groupby("n")["iterations"].mean()
     slope = (mean[10**12] - mean[10**4]) / math.log(1e8)
     stated = 0.5 / math.log(1 / separation.contraction(1.5, 1))
@@ -136,3 +138,16 @@ def test_em_under_separation() -> None:
 def test_bad_arguments(call, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         call()
+
+
+def test_the_map_has_a_cell_for_every_setting() -> None:
+    table = planted_theory.crossover()
+    figure = crossover_figure(table)
+    maps = [axes for axes in figure.axes if axes.texts]
+    assert len(maps) == 2 * 3  # two quantities, three pairs of d and budget
+    found = separation.verdicts(table)
+    first = found[(found["d"] == 1) & (found["budget"] == 100)]
+    drawn = np.asarray(maps[0].collections[0].get_array())
+    wanted = first.pivot(index="half_distance", columns="n", values="right").to_numpy()
+    np.testing.assert_array_equal(drawn, wanted)
+    assert [text.get_text() for text in maps[0].texts] == [f"{x:.2f}" for x in wanted.ravel()]

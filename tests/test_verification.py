@@ -69,7 +69,7 @@ def test_from_nothing_to_the_report_and_again(small, tmp_path):
     assert all(one.claim.key in text for one in done.findings)
     # a smoke study is too small for most claims, and they say so
     assert done.surprises
-    assert {one.verdict for one in done.findings} >= {"inconclusive", "not testable"}
+    assert {one.verdict for one in done.findings} >= {"inconclusive", "supported"}
 
     small.clear()
     before = studies.load_results(out / "smoke")

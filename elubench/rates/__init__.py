@@ -15,6 +15,7 @@ from elubench.rates.intervals import Interval as Interval
 from elubench.rates.intervals import bootstrap as bootstrap
 from elubench.rates.intervals import share as share
 from elubench.rates.laws import LAWS as LAWS
+from elubench.rates.medians import ratio_of_medians as ratio_of_medians
 from elubench.rates.resampling import TooLittle as TooLittle
 from elubench.rates.table import fit_rates as fit_rates
 from elubench.rates.zeros import at_zero as at_zero

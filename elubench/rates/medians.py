@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from elubench.checks import Floats
-from elubench.rates.censoring import Counts, quantile, weighted_quantiles
-from elubench.rates.resampling import Resampling
+from elubench.rates.censoring import Counts, counts, quantile, weighted_quantiles
+from elubench.rates.intervals import Interval
+from elubench.rates.resampling import Resampling, TooLittle, in_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +83,30 @@ def step_of(every: Counts) -> float:
     if not np.all(seen == np.rint(seen)):
         return 0.0
     return float(np.gcd.reduce(seen.astype(np.int64), initial=0) or 1)
+
+
+def ratio_of_medians(
+    over: pd.DataFrame,
+    under: pd.DataFrame,
+    value: str = "passes_to_radius",
+    spent: str = "passes",
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """The ratio of two Kaplan-Meier medians at the largest n, with an interval.
+
+    The rows are runs of one algorithm each, resampled independently of each other. Counts are made
+    continuous, and what rounding hides is in the noise, as in `growth`.
+    """
+    found = []
+    for place, frame in enumerate((over, under)):
+        ordered = in_order(frame, "n", value, spent)
+        every = counts(ordered, value, spent)
+        largest = ordered["n"].to_numpy() == ordered["n"].max()
+        how = Resampling(level, resamples, seed + place)
+        found.append(Medians.of(every, largest, float(ordered["n"].max()), step_of(every), how))
+    if not all(one.known for one in found):
+        raise TooLittle(f"too few runs arrive for a median of {value}")
+    low, high = Resampling(level, resamples, seed).interval(found[0].drawn / found[1].drawn)
+    return Interval(found[0].centre / found[1].centre, float(low), float(high))

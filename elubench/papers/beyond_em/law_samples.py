@@ -16,7 +16,7 @@ from elubench.algorithms import EM, NewtonAnderson
 from elubench.checks import Floats
 from elubench.models import Isotropic
 from elubench.papers.beyond_em import limit_laws, theory
-from elubench.papers.beyond_em.counts import em_iterations
+from elubench.papers.beyond_em.predictions import em_time
 from elubench.runs import run_many
 from elubench.samples import LatticeSample
 
@@ -31,10 +31,10 @@ LOCATION, TIME = "location", "EM's time"
 def limit_law(
     seed: int,
     location_sizes: Sequence[int] = (10**8, 10**10, 10**12, 10**14, 10**15),
-    plane_sizes: Sequence[int] = (10**6, 10**8, 10**10),
+    plane_sizes: Sequence[int] = (10**6, 10**8, 10**10, 10**12),
     time_sizes: Sequence[int] = (10**8, 10**9),
-    replicates: int = 400,
-    time_replicates: int = 150,
+    replicates: int = 1_000,
+    time_replicates: int = 500,
 ) -> pd.DataFrame:
     """One row per sample: ``law``, ``d``, ``n``, ``replicate`` and ``value``, which has the limit law.
 
@@ -55,10 +55,10 @@ def limit_law(
     for n in time_sizes:
         samples = [_sample(n, 1, seed, k) for k in range(time_replicates)]
         target = theory.radius("isotropic", n, 1, _CONSTANT)
-        usual = float(em_iterations(1, [target], _START)[0])
+        usual = em_time(_START, target, 1)
         most = math.ceil(20.0 * usual)
         ended = run_many(samples, "isotropic", EM(), [_START], max_iter=most, radius=target)
-        scale = limit_laws.em_time(0.0, _CONSTANT) / (usual - 0.5)
+        scale = limit_laws.em_time(0.0, _CONSTANT) / usual
         for k, found in enumerate(ended):
             time = found.n_iter - 0.5 if found.status == "reached" else math.inf
             rows.append((TIME, 1, n, k, scale * time))
@@ -141,6 +141,20 @@ def law_cdf(x: Floats, law: str, d: int) -> Floats:
     if law == TIME:
         return limit_laws.em_time_cdf(x, _CONSTANT)
     return limit_laws.location_cdf(x, d)
+
+
+def distance(values: Floats, law: str, d: int) -> float:
+    """Kolmogorov and Smirnov's distance between values and the law, the atom at 0 included."""
+    values = np.sort(np.asarray(values, dtype=float))
+    if not values.size:
+        raise ValueError("values must have an entry")
+    points, counts = np.unique(values, return_counts=True)
+    up_to = np.cumsum(counts) / values.size
+    there = law_cdf(points, law, d)  # at infinity, the share that ever arrives
+    after = np.abs(up_to - there)[np.isfinite(points)]
+    at_zero = (points == 0.0) & (law == LOCATION) & (d == 1)
+    before = np.abs(up_to - counts / values.size - np.where(at_zero, 0.0, there))
+    return float(max(after.max(initial=0.0), before.max()))
 
 
 def _conditional(x: Floats, law: str, d: int) -> Floats:

@@ -1,28 +1,25 @@
 """Measurements that are not grids of runs: the lemmas' tables, the loss at infinite n, the noise around
-it, the practical procedure, the cost of an iteration.
+it, the cost of an iteration; others are in modules of their own.
 
 Each probe is a function of the seed and of a level's options that returns a tidy table.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from elubench.algorithms import ELU, EM, Algorithm, NewtonAnderson, Simultaneous
-from elubench.checks import Floats
+from elubench.algorithms import ELU, EM, Algorithm, Simultaneous
 from elubench.papers.beyond_em import lemmas, population
 from elubench.papers.beyond_em.axes import axes
-from elubench.papers.beyond_em.counts import theorem_1
 from elubench.papers.beyond_em.law_samples import limit_law
 from elubench.papers.beyond_em.lower_bound import lower_bound
 from elubench.papers.beyond_em.separation import crossover, separated
+from elubench.papers.beyond_em.theorem_steps import theorem_1
 from elubench.runs import run
-from elubench.samples import ArraySample, LatticeSample, Sample, gaussian
+from elubench.samples import ArraySample, gaussian
 from elubench.verification.paper import Probe
 
 
@@ -53,7 +50,7 @@ def lemma_tables(seed: int, replicates: int) -> pd.DataFrame:
 
 
 #: Sizes at which iterations are timed: large enough for every thread to have work.
-COST_SIZES = ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**17, 16))
+COST_SIZES = ((2**18, 1), (2**20, 1), (2**22, 1), (2**18, 4), (2**18, 16))
 
 
 def stability(
@@ -120,55 +117,6 @@ def costs(seed: int, rounds: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-#: Distance between the two true locations in standard deviations; 0 is one Gaussian.
-PRACTICE_CASES = {"one Gaussian": 0.0, "separated": 4.0}
-_PRACTICE_ROWS = {"one Gaussian": 10**8, "separated": 20_000}  # the first are on a lattice
-_PRACTICE_ITERATIONS = 100
-
-
-def practice(seed: int, replicates: int) -> pd.DataFrame:
-    """The paper's practical procedure: EM and ELU together, and EM's speed decides which one to follow.
-
-    One row per sample: whether EM was found to converge geometrically (``geometric``), the error of the
-    location that the procedure returns (``location_error``), that of EM after as many iterations
-    (``em_error``) and that of the sample's own optimum (``mle_error``).
-    """
-    rows = []
-    for d in (1, 2):
-        for case, distance in PRACTICE_CASES.items():
-            truth = np.full(d, 0.5 * distance / math.sqrt(d))
-            for replicate in range(replicates):
-                sample = _practice_sample(case, d, truth, _seed(seed, d, replicate))
-                start = np.full(d, 0.8 * math.sqrt(1.0 + 0.25 * distance**2) / math.sqrt(d))
-                fitted = partial(run, sample, "isotropic", start=start, metrics=False)
-                budget = _PRACTICE_ITERATIONS
-                both = fitted(Simultaneous(), max_iter=budget, validation=0.1, seed=replicate)
-                alone = fitted(EM(), max_iter=both.n_iter)
-                best = fitted(NewtonAnderson())
-                errors = [_distance(one.params, truth) for one in (both, alone, best)]
-                geometric = bool(both.details["geometric"])
-                rows.append((case, sample.n, d, replicate, geometric, both.n_iter, *errors))
-    columns = ["case", "n", "d", "replicate", "geometric", "iterations"]
-    return pd.DataFrame(rows, columns=[*columns, "location_error", "em_error", "mle_error"])
-
-
-def _practice_sample(case: str, d: int, truth: Floats, seed: int) -> Sample:
-    n = _PRACTICE_ROWS[case]
-    if not np.any(truth):
-        return LatticeSample.gaussian(n, d, seed=seed)
-    signs = np.random.default_rng(seed).integers(0, 2, n)
-    return ArraySample(gaussian(n, d, seed=seed) + (2 * signs - 1)[:, None] * truth)
-
-
-def _seed(seed: int, d: int, replicate: int) -> int:
-    return 1_000_000 * seed + 1_000 * d + replicate
-
-
-def _distance(found: Floats, truth: Floats) -> float:
-    """To the truth, which is known up to its sign."""
-    return float(min(np.linalg.norm(found - truth), np.linalg.norm(found + truth)))
-
-
 PROBES = {
     "lemmas": Probe("the lemmas, at infinite n and on samples", lemma_tables),
     "stability": Probe("the noise of the gradient", stability),
@@ -176,11 +124,10 @@ PROBES = {
     "landscape": Probe("the diagonal loss at infinite n", landscape),
     "flows": Probe("EM and ELU at infinite n", flows),
     "axes": Probe("iterates on the diagonal model", axes),
-    "practice": Probe("the practical procedure", practice),
     "costs": Probe("the cost of an iteration", costs),
     "limit_law": Probe("samples against the limit laws", limit_law),
     "lower_bound": Probe("Le Cam's bound", lower_bound),
-    "crossover": Probe("the practical procedure between the regimes", crossover),
+    "crossover": Probe("the practical procedure, from one Gaussian to two", crossover),
     "separated": Probe("EM where the Gaussians are well apart", separated),
     "theorem_1": Probe("iterations under the conditions of Theorem 1", theorem_1),
 }

@@ -93,7 +93,7 @@ _START = 0.8  # times the root mean square coordinate: inside the region of posi
 def crossover(
     seed: int,
     replicates: int = 20,
-    sizes: Sequence[int] = (10**3, 10**4, 10**5, 10**6),
+    sizes: Sequence[int] = (10**3, 10**4, 10**5, 10**6, 10**8),
     half_distances: Sequence[float] = HALF_DISTANCES,
     budgets: Sequence[tuple[int, int]] = ((1, 100), (1, 1_000), (2, 100)),
 ) -> pd.DataFrame:
@@ -153,9 +153,9 @@ def verdicts(table: pd.DataFrame) -> pd.DataFrame:
 
 def separated(
     seed: int,
-    sizes: Sequence[int] = (10**4, 10**6, 10**8, 10**10, 10**12),
-    replicates: int = 40,
-    theta: float = 1.5,
+    sizes: Sequence[int] = (10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**10, 10**11, 10**12),
+    replicates: int = 60,
+    theta: float = 1.0,
     dimensions: Sequence[int] = (1, 2),
     constant: float = 3.0,
 ) -> pd.DataFrame:

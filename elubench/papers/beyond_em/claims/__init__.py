@@ -6,9 +6,30 @@ of :mod:`elubench.verification.verdicts`.
 
 from __future__ import annotations
 
-from elubench.papers.beyond_em.claims import em, landscape, other_models, practice, rivals, theorem
+from elubench.papers.beyond_em.claims import (
+    conditions,
+    em,
+    landscape,
+    limits,
+    other_models,
+    practice,
+    rivals,
+    separation,
+    theorem,
+)
 
 #: In the order of the report.
 CHAPTERS = tuple(
-    module.chapter for module in (theorem, em, practice, landscape, other_models, rivals)
+    module.chapter
+    for module in (
+        theorem,
+        em,
+        conditions,
+        practice,
+        separation,
+        landscape,
+        other_models,
+        limits,
+        rivals,
+    )
 )

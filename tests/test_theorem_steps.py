@@ -1,4 +1,4 @@
-"""Counts of iterations at infinite n: against iterating, series at small theta, and the conditions."""
+"""The steps that Theorem 1 allows, and iterations with them: against iterating and series."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from elubench.papers.beyond_em import counts, population, theory
+from elubench.papers.beyond_em import population, predictions, theorem_steps, theory
 
 
 def point(r: float, d: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def test_em_is_counted_as_it_runs(d: int, targets: tuple[float, ...]) -> None:
             theta = population.em_step("isotropic", theta)
             t += 1
         found.append(t)
-    assert counts.em_iterations(d, targets).tolist() == found
+    assert [math.ceil(predictions.em_time(0.8, target, d)) for target in targets] == found
 
 
 def test_integral_counts_what_iterating_counts() -> None:
@@ -39,15 +39,14 @@ def test_integral_counts_what_iterating_counts() -> None:
             - 198146 / 105 * q**5
         )
         t += 1
-    both = counts.em_iterations(1, [0.15, 0.14])
-    assert both[1] - both[0] == pytest.approx(t, abs=1 + 1e-5 * t)
+    assert predictions.em_time(0.15, 0.14, 1) == pytest.approx(t - 0.5, abs=0.5 + 1e-5 * t)
 
 
 @pytest.mark.parametrize("d", [1, 3])
 def test_em_count_tends_to_its_power_law(d: int) -> None:
     """Relative corrections are (9/2) r^2 at d = 1 and of order r^2 ln r at d >= 2."""
     for r in (3e-2, 1e-3, 1e-6):
-        ratio = float(counts.em_iterations(d, [r])[0]) / theory.iterations("em", d, r, 1e9)
+        ratio = predictions.em_time(0.8, r, d) / theory.iterations("em", d, r, 1e9)
         correction = 4.5 * r**2 if d == 1 else 0.0
         order = r**4 if d == 1 else r**2 * abs(math.log(r))
         assert abs(ratio - 1.0 - correction) < 40 * order + 1e-7  # the table ends at 1e-4
@@ -62,12 +61,13 @@ def test_elu_is_counted_as_it_runs(d: int, eta: float, beta: float) -> None:
             theta = theta - eta / beta**t * population.gradient("isotropic", theta)
             t += 1
         found[target] = t
-    assert counts.elu_iterations(d, targets, eta, beta).tolist() == list(found.values())
-    assert counts.elu_iterations(d, targets[::-1], eta, beta).tolist() == list(found.values())[::-1]
+    times = predictions.elu_times(0.8, targets, d, eta, beta)
+    assert np.ceil(times).tolist() == list(found.values())
+    assert predictions.elu_times(0.8, targets[::-1], d, eta, beta).tolist() == times[::-1].tolist()
 
 
 def test_elu_that_diverges_never_arrives() -> None:
-    assert counts.elu_iterations(2, [0.1], 1e3, 0.5)[0] == math.inf
+    assert predictions.elu_times(0.8, [0.1], 2, 1e3, 0.5)[0] == math.inf
 
 
 @pytest.mark.parametrize("start", [0.1, 0.8])
@@ -85,7 +85,7 @@ def test_steps_of_the_theorem_are_its_fastest(d: int, start: float) -> None:
 
 @pytest.mark.slow_without_jit
 def test_under_the_theorem_em_is_cheaper_for_long() -> None:
-    table = counts.theorem_1(0, sizes=(1e9, 1e10, 1e11), dimensions=(1,))
+    table = theorem_steps.theorem_1(0, sizes=(1e9, 1e10, 1e11), dimensions=(1,), constants=(2.0,))
     theorem = table[table["steps"] == "theorem"].set_index("n")["iterations"]
     em = table[table["algorithm"] == "EM"].set_index("n")["iterations"]
     meeting = table["crossing"].iloc[0]
@@ -94,18 +94,20 @@ def test_under_the_theorem_em_is_cheaper_for_long() -> None:
     assert 1e10 < meeting < 2e10
     target = theory.radius("isotropic", meeting, 1, 2.0)
     steps = theory.theorem_steps(0.8, 1)
-    ratio = counts.em_iterations(1, [target])[0] / counts.elu_iterations(1, [target], *steps)[0]
+    elu = predictions.elu_times(0.8, [target], 1, *steps)[0]
+    ratio = predictions.em_time(0.8, target, 1) / elu
     assert ratio == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: counts.em_iterations(0, [0.1]), "d must be >= 1"),
-        (lambda: counts.em_iterations(1, [0.1], 0.99), "start must be in"),
-        (lambda: counts.em_iterations(1, [0.0]), "targets must be"),
-        (lambda: counts.elu_iterations(1, [0.1], 0.0, 0.8), "eta must be"),
-        (lambda: counts.elu_iterations(1, [0.1], 0.1, 1.0), "beta must be in"),
+        (lambda: predictions.em_time(0.8, 0.1, 0), "d must be >= 1"),
+        (lambda: predictions.em_time(1.0, 0.1, 1), "start must be in"),
+        (lambda: predictions.em_time(0.8, 0.0, 1), "target must be"),
+        (lambda: predictions.elu_times(0.8, [0.0], 1, 0.1, 0.8), "targets must be"),
+        (lambda: predictions.elu_times(0.8, [0.1], 1, 0.0, 0.8), "eta must be"),
+        (lambda: predictions.elu_times(0.8, [0.1], 1, 0.1, 1.0), "beta must be in"),
         (lambda: theory.theorem_steps(0.0, 1), "start must be"),
     ],
 )
