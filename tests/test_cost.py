@@ -187,6 +187,29 @@ class TestRuns:
         assert run.cost == run.passes * price(CURVED, sample.n, 1)
 
 
+class TestMetered:
+    def test_answers_are_those_of_the_sample(self):
+        inner = eb.ArraySample(1e7 + rows(d=2))
+        sample = Metered(inner)
+        u, b, ones = np.array([[0.5, 0.2]]), np.zeros(1), np.ones(2)
+        assert (sample.sums(u, b, LOG_COSH) == inner.sums(u, b, LOG_COSH)).all()
+        assert (sample.shape_about(ones, ones).fourth == inner.shape_about(ones, ones).fourth).all()
+        assert sample.moments() is inner.moments()
+        assert (sample.n, sample.d, sample.n_weighted) == (inner.n, 2, inner.n_weighted)
+        assert (sample.origin() == inner.origin()).all()
+        near = sample.about(sample.origin())
+        assert (near.moments().m1 == inner.about(inner.origin()).moments().m1).all()
+        assert sample.reads == [(LOSS, 1.0), (Read(SHAPE), 1.0)]
+
+    def test_parts_write_on_the_same_list(self):
+        sample = Metered(eb.ArraySample(rows(FEW)))
+        half = sample.part(eb.ArraySample(rows(FEW // 2)))
+        assert sample.part(sample.inner) is sample
+        half.curvature_moments([0.5])
+        half.part(eb.ArraySample(rows(FEW // 4))).tanh_moments([[0.5], [0.1]])
+        assert sample.reads == [(CURVED, 0.5), (Read(PASS, 0, 2), 0.25)]
+
+
 @needs_jit
 class TestCondensed:
     def test_a_pass_reads_the_points(self, priced):

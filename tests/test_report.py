@@ -545,6 +545,7 @@ class TestTables:
             assert any("Passes" in title for title in titles)
             assert not any("Cost" in title for title in titles)
             assert FIGURES["cost-to-radius"](given) is None
+            assert FIGURES["cost-to-radius"].caption(given) == ""
             assert FIGURES["passes"](given) is not None
 
     def test_none_without_rows(self):
@@ -627,6 +628,7 @@ class TestFigures:
             errors.dimensions_figure(few, {"location_error": 0.25, "scale_error": -0.5}),
             slope_figure.local_slopes_figure(few, rows("x", n=(1000,), replicates=1)),
             race.passes_figure(rows("x", n=(1000,), replicates=1)),
+            race.cost_figure(rows("x", n=(1000,), replicates=1)),
             race.run_time_figure(rows("x", n=(1000,), replicates=1)),
             paper_panels.paper_figure(paths("x", "isotropic", 1), few, few),
         ):

@@ -25,11 +25,17 @@ class Metered(Sample):
     def moments(self) -> RawMoments:
         return self.inner.moments()
 
+    def origin(self) -> Floats:
+        return self.inner.origin()
+
+    def about(self, origin: Floats) -> Sample:
+        return self.part(self.inner.about(origin))
+
     def thinned(self, rows: int) -> Sample:
         return self.part(self.inner.thinned(rows))
 
     def part(self, some: Sample) -> Metered:
-        """A sample of some of the rows, on the same list."""
+        """A sample made from this one, on the same list."""
         if some is self.inner:
             return self
         made = Metered(some)
