@@ -68,8 +68,10 @@ def rows(block, model="isotropic", d=1, n=(10**4, 10**5, 10**6, 10**7), replicat
                             "options": '{"eta": 0.01, "beta": 0.8}' if "ELU" in name else "{}",
                             "iterations_to_radius": float(count),
                             "passes_to_radius": float(count),
+                            "cost_to_radius": 1.5 * count,
                             "iterations": count,
                             "passes": float(count),
+                            "cost": 1.5 * count,
                             "selected": count,
                             "location_error": noise * size**-0.25,
                             "scale_error": noise * size**-0.5,
@@ -516,14 +518,37 @@ class TestTables:
         lost = (table["algorithm"] == "EM") & (table["n"] == 10**7)
         some = (table["algorithm"] == "ELU") & (table["replicate"] == 0)
         for which in (lost, some):
-            table.loc[which, ["iterations_to_radius", "passes_to_radius"]] = np.nan
+            arrival = [f"{what}_to_radius" for what in ("iterations", "passes", "cost")]
+            table.loc[which, arrival] = np.nan
             table.loc[which, "reached"] = False
         table.loc[lost, "passes"] = 500.0
-        found = tables.passes(table)
-        assert found.columns[-1] == "n = 10⁷"
-        assert dict(zip(found.columns, found.rows[0], strict=True))["n = 10⁷"] == ("> 500 (100%)")
-        assert [row[0] for row in found.rows] == style.in_order(RIVALS)
-        assert all("(20%)" in cell for cell in found.rows[1][1:])
+        table.loc[lost, "cost"] = 750.0
+        for found, most in ((tables.passes(table), 500), (tables.cost(table), 750)):
+            assert found.columns[-1] == "n = 10⁷"
+            last = dict(zip(found.columns, found.rows[0], strict=True))["n = 10⁷"]
+            assert last == f"> {most} (100%)"
+            assert [row[0] for row in found.rows] == style.in_order(RIVALS)
+            assert all("(20%)" in cell for cell in found.rows[1][1:])
+
+    def test_costs_are_medians_of_their_own(self):
+        table = rows("x")
+        found = race.race_table(table, "cost").set_index(["algorithm", "n"])
+        expected = table.groupby(["algorithm", "n"])["cost_to_radius"].median()
+        assert found["median"].to_dict() == expected.to_dict()
+        assert found["spent"].to_dict() == table.groupby(["algorithm", "n"])["cost"].max().to_dict()
+
+    def test_rows_of_an_earlier_version_have_passes_but_no_costs(self, evidence):
+        old = evidence.results.assign(cost=np.nan, cost_to_radius=np.nan)
+        mixed = evidence.results.copy()
+        mixed.loc[mixed.index[::2], ["cost", "cost_to_radius"]] = np.nan
+        for results in (old, mixed):
+            given = replace(evidence, results=results)
+            titles = [one.title for one in tables.rival_tables(given)]
+            assert any("Passes" in title for title in titles)
+            assert not any("Cost" in title for title in titles)
+            assert FIGURES["cost-to-radius"](given) is None
+            assert FIGURES["cost-to-radius"].caption(given) == ""
+            assert FIGURES["passes"](given) is not None
 
     def test_none_without_rows(self):
         assert tables.rival_tables(no_evidence()) == []
@@ -605,6 +630,7 @@ class TestFigures:
             errors.dimensions_figure(few, {"location_error": 0.25, "scale_error": -0.5}),
             slope_figure.local_slopes_figure(few, rows("x", n=(1000,), replicates=1)),
             race.passes_figure(rows("x", n=(1000,), replicates=1)),
+            race.cost_figure(rows("x", n=(1000,), replicates=1)),
             race.run_time_figure(rows("x", n=(1000,), replicates=1)),
             paper_panels.paper_figure(paths("x", "isotropic", 1), few, few),
         ):

@@ -166,5 +166,8 @@ class DirectAlgorithm(Algorithm):
         return np.empty(0)  # there is no compiled update to read them
 
     def iterates(self, model: Model, sample: Sample) -> Iterator[tuple[Floats, int]]:
-        """The iterates (p,) in order, each with the reads of the data that it took."""
+        """The iterates (p,) in order, each with the reads of the data that it took.
+
+        The sample given notes what is read of it, so that a run knows its cost.
+        """
         raise NotImplementedError

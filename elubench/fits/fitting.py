@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
 
@@ -22,7 +23,10 @@ from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run
 from elubench.runs.trace import moved
-from elubench.samples import Sample
+from elubench.samples import CondensedSample, Sample
+from elubench.samples.base import CONDENSING, Read
+from elubench.samples.metered import Metered
+from elubench.samples.prices import Bill
 
 _CONSTANT = 1e-14  # variance over second moment that is rounding
 _LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave to EM
@@ -104,9 +108,11 @@ def fit(
         max_iter = 1000 if chosen.diverges else 10_000
 
     begun, compiled = time.perf_counter(), compile_seconds()
-    passes = float(_check_columns(model, train))
+    every = Metered(sample)
+    used = every.part(train)
+    passes = float(_check_columns(model, used))
     with interrupts.held() as presses:
-        begins, reads = starts_of(model, train, presses.stopped)
+        begins, reads = starts_of(model, used, presses.stopped)
         interrupted = presses.stopped()
     passes += reads
     rng = np.random.default_rng(seed)
@@ -119,14 +125,14 @@ def fit(
     with interrupts.held() as presses:
         best = runs[0]
         if len(runs) > 1:
-            gaps = model.gaps(train, np.stack([one.params for one in runs]))
+            gaps = model.gaps(used, np.stack([one.params for one in runs]))
             passes += 1
             best = runs[0] if np.isnan(gaps).all() else runs[int(np.nanargmin(gaps))]
-        params, fitted, notes = best.params, train, _notes(model, sample, held, best)
-        found = evidence.likelihood(model, sample, train, params)
+        params, fitted, notes = best.params, used, _notes(model, sample, held, best)
+        found = evidence.likelihood(model, every, used, params)
         passes += 1
         if not found.loss <= found.one_gaussian:
-            params, fitted = model.truth(model.centre(moments), sample.d), sample
+            params, fitted = model.truth(model.centre(moments), sample.d), every
             found = found._replace(
                 loss=found.one_gaussian, best_gaussian=found.one_gaussian, half_distance=0.0,
                 rival=regimes.ONE_GAUSSIAN,
@@ -164,8 +170,26 @@ def fit(
         model=model,
         algorithm=chosen,
         notes=(*placing.digits(model, sample, origin), *notes),
+        bill=_bill(sample, held, every.reads, runs),
         run=moved(best, origin),
     )
+
+
+def _bill(
+    sample: Sample, held: Sample | None, reads: Iterable[tuple[Read, float]], runs: Iterable[Run]
+) -> Bill:
+    """All that was read of a sample: to condense it, for starts and evidence, and in runs."""
+    total: dict[Read, float] = defaultdict(float)
+    if isinstance(sample, CondensedSample) and sample.condensed_to < sample.n:
+        total[Read(CONDENSING)] = (
+            1.0 if held is None else 2.0
+        )  # the parts of a split are condensed, too
+    for read, amount in reads:
+        total[read] += amount
+    for one in runs:
+        for read, amounts in one.bill.reads.items():
+            total[read] += float(amounts[-1])
+    return Bill(sample.n, sample.d, dict(total))
 
 
 def _check_columns(model: Model, sample: Sample) -> int:

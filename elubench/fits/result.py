@@ -14,6 +14,7 @@ from elubench.checks import Floats
 from elubench.fits import regimes
 from elubench.models import Model
 from elubench.runs import Run
+from elubench.samples.prices import Bill
 from elubench.text import row
 
 _INDENT = 16
@@ -32,7 +33,8 @@ class Fit:
     "interrupted" whenever Ctrl-C was pressed.
     ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
     to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
-    but not packing or condensing the data or loading the kernels.
+    but not packing or condensing the data or loading the kernels. ``bill`` says what was read, also for
+    condensing, and :attr:`cost` what that costs.
     """
 
     location: Floats
@@ -49,7 +51,13 @@ class Fit:
     model: Model
     algorithm: Algorithm
     notes: tuple[str, ...]
+    bill: Bill = field(repr=False)
     run: Run = field(repr=False)
+
+    @property
+    def cost(self) -> float:
+        """What reading and condensing the data cost, in plain passes over all rows; see ``Run.cost``."""
+        return float(self.bill.cost())
 
     @property
     def locations(self) -> Floats:
@@ -59,9 +67,10 @@ class Fit:
 
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
+        worth = f"worth {self.cost:.3g} plain passes over the data"
         if points is None:
-            return f"{self.passes:.4g} passes over the data"
-        return f"one read of the data, {self.passes:.4g} passes over {points:,} points"
+            return f"{self.passes:.4g} passes, {worth}"
+        return f"one read of the data and {self.passes:.4g} passes over {points:,} points, {worth}"
 
     def advice(self) -> str:
         """What to do in this regime."""
@@ -85,6 +94,7 @@ class Fit:
             "notes": list(self.notes),
             "iterations": self.run.n_iter,
             "passes": self.passes,
+            "cost": self.cost,
             "seconds": self.seconds,
         }
 

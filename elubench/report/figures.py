@@ -34,5 +34,6 @@ class FigureMaker:
         return None if any(table.empty for table in tables) else self.draw(*tables)
 
     def caption(self, evidence: Evidence) -> str:
-        """The caption of the figure that this evidence gives."""
-        return self.words(*self.rows(evidence))
+        """The caption of the figure that this evidence gives; nothing where it gives none."""
+        tables = self.rows(evidence)
+        return "" if any(table.empty for table in tables) else self.words(*tables)

@@ -10,7 +10,9 @@ WORDS: dict[str, str] = {
     "constant": "The radius is known up to a factor, for example c n^(-1/4). The radius constant is "
     "the c of a study.",
     "pass": "One read of all the data. Iterations of different algorithms need different numbers "
-    "of passes; passes are what they cost.",
+    "of passes.",
+    "plain pass": "A pass that brings EM's step from one point: the unit of cost. A pass that also "
+    "brings the loss and the curvature takes longer; how much longer is measured on the machine.",
     "lattice": "Samples drawn as counts on a grid of points, which makes n = 10^12 as cheap as "
     "n = 10^3. Direct samples are rows of random numbers as usual.",
     "equal start": "A start whose coordinates are all the same.",

@@ -32,36 +32,53 @@ from elubench.report.style import (
 
 _QUARTILES = (0.25, 0.5, 0.75)
 _PANELS = 3  # sizes n for which distributions are drawn
+#: What it takes to the radius, by the column that says what a run spent.
+_LABELS = {"passes": "passes over the data", "cost": "cost, in plain passes"}
 
 
-@styled
 def passes_figure(rows: pd.DataFrame) -> Figure:
     """Passes to the radius against n, a row of panels for each d: all algorithms, and all but EM.
 
     Medians by Kaplan-Meier, bars from quartile to quartile, hollow markers where runs are censored; an
     arrow at the passes spent where too many are censored for a median.
     """
+    return _figure(rows, "passes")
+
+
+def cost_figure(rows: pd.DataFrame) -> Figure:
+    """The same in units of a plain pass."""
+    return _figure(rows, "cost")
+
+
+def priced(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, or none where some were written by a version that knew no costs."""
+    known = "cost" in rows and rows["cost"].notna().equals(rows["passes"].notna())
+    return rows if known else rows[:0]
+
+
+@styled
+def _figure(rows: pd.DataFrame, spent: str) -> Figure:
     dimensions = sorted(rows["d"].unique())
     figure, panels = new_figure(2, len(dimensions), height=3.4, width_ratios=(1.0, 1.15))
     for number, d in enumerate(dimensions):
         left, right = panels[2 * number : 2 * number + 2]
-        draw_passes(left, right, rows[rows["d"] == d])
+        draw_race(left, right, rows[rows["d"] == d], spent)
     for axes in panels[-2:]:
         axes.set_xlabel("sample size n")
     return figure
 
 
-def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
-    """Passes to the radius at one d: on logarithmic axes, and without EM on a linear scale."""
+def draw_race(left: Axes, right: Axes, rows: pd.DataFrame, spent: str = "passes") -> None:
+    """Passes or cost to the radius at one d: on logarithmic axes, and without EM on a linear scale."""
     d = int(rows["d"].iloc[0])
-    table = passes_table(rows)
+    table = race_table(rows, spent)
     every = _draw_medians(left, table, ())
     others = _draw_medians(right, table, ("EM",))
     for axes in (left, right):
         axes.set_xscale("log")
     left.set_yscale("log")
-    left.set_ylabel("passes over the data")
-    left.set_title(f"d = {d}: passes to the radius")
+    left.set_ylabel(_LABELS[spent])
+    left.set_title(f"d = {d}: {spent} to the radius")
     right.set_title(f"d = {d}: without EM, linear scale")
     _em_slope(left, table, law_of(rows, "EM")[1])
     _elu_slope(right, table, law_of(rows, "ELU")[1])
@@ -73,13 +90,16 @@ def draw_passes(left: Axes, right: Axes, rows: pd.DataFrame) -> None:
     power_ticks(left, "y")
 
 
-def passes_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """By algorithm and n: runs, censored share, quartiles by Kaplan-Meier, and the most spent."""
+def race_table(rows: pd.DataFrame, spent: str = "passes") -> pd.DataFrame:
+    """By algorithm and n: runs, censored share, quartiles by Kaplan-Meier, and the most spent.
+
+    ``spent`` is "passes", or "cost" for their cost in units of a plain pass.
+    """
     table = censoring.running_times(
-        rows, "passes_to_radius", "passes", by=("algorithm", "n"), quantiles=_QUARTILES
+        rows, f"{spent}_to_radius", spent, by=("algorithm", "n"), quantiles=_QUARTILES
     )
-    spent = rows.groupby(["algorithm", "n"], as_index=False).agg(spent=("passes", "max"))
-    return table.merge(spent, on=["algorithm", "n"], how="left")
+    most = rows.groupby(["algorithm", "n"], as_index=False).agg(spent=(spent, "max"))
+    return table.merge(most, on=["algorithm", "n"], how="left")
 
 
 def _draw_medians(

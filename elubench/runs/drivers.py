@@ -27,6 +27,7 @@ from elubench.runs.contest import CERTAIN, Contest
 from elubench.runs.setup import Setup
 from elubench.samples import Sample
 from elubench.samples.base import PackedSample
+from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
 
@@ -192,11 +193,13 @@ def direct(setup: Setup, clock: Clock) -> None:
     work, counters, algorithm = setup.work, setup.work.counters, setup.algorithm
     assert isinstance(algorithm, DirectAlgorithm)
     begun = time.perf_counter()
-    found = algorithm.iterates(setup.model, setup.train)
+    data = Metered(setup.train)
+    found = algorithm.iterates(setup.model, data)
     with _blas().limit(limits=1, user_api="blas"):
         while counters[loops.STATUS] == loops.RUNNING:
             point, reads = next(found, (None, 0))
-            counters[loops.PASSES] += reads
+            setup.note(reads, data.reads)
+            data.reads.clear()
             clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
             if point is None:
                 counters[loops.STATUS] = loops.CONVERGED
@@ -215,8 +218,9 @@ def _blas() -> ThreadpoolController:
 def _answers(setup: Setup, points: Floats) -> Answers:
     """One pass over the training sample, counted."""
     want, natural = setup.algorithm.want, setup.algorithm.natural
-    answers = setup.model.evaluate(setup.train, points, want, natural=natural)
-    setup.work.counters[loops.PASSES] += 1
+    data = Metered(setup.train)
+    answers = setup.model.evaluate(data, points, want, natural=natural)
+    setup.note(1, data.reads)
     return answers
 
 

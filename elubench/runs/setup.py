@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from elubench.kernels.loops import Functions, Work
 from elubench.models.base import Algebra, Model
 from elubench.models.known import named
 from elubench.samples import ArraySample, Sample
+from elubench.samples.base import PASS, Read
+from elubench.samples.prices import Bill
 
 _DENSE = 128  # iterations that are all recorded; then _PER_DECADE
 _PER_DECADE = 64
@@ -82,6 +84,8 @@ class Setup:
     truth: Truth
     work: Work
     origin: Floats
+    #: Reads that a driver made itself: passes by then, passes of them, what was read and how much.
+    noted: list[tuple[int, int, Read, float]] = field(default_factory=list)
 
     @property
     def algebra(self) -> Algebra:
@@ -127,10 +131,48 @@ class Setup:
         """Keep the iterate for the trace."""
         ready(loops.record)(validation, self.work)
 
+    def note(self, passes: int, read: list[tuple[Read, float]]) -> None:
+        """Count passes that a driver made itself, with what was read in them."""
+        self.work.counters[loops.PASSES] += passes
+        at = int(self.work.counters[loops.PASSES])
+        for kind, amount in read:
+            self.noted.append((at, passes, kind, amount))
+            passes = 0
+
+    @property
+    def rows(self) -> int:
+        """Of the data given to the run."""
+        return self.train.n + (0 if self.held is None else self.held.n)
+
     def passes(self, training: Any, validations: Any) -> Any:
         """Reads of the data given to the run."""
-        share = self.train.n / (self.train.n + (0 if self.held is None else self.held.n))
+        share = self.train.n / self.rows
         return training * share + validations * (1.0 - share)
+
+    def bill(self, training: Floats, validations: Floats) -> Bill:
+        """What was read by the time of these passes over the training and the held-out sample."""
+        share, algorithm = self.train.n / self.rows, self.algorithm
+        usual = Read(PASS, algorithm.want, algorithm.points)
+        kinds = {usual, *(kind for _, _, kind, _ in self.noted)}
+        reads = {kind: share * self._noted_by(training, kind) for kind in kinds}
+        looped = training - self._noted_by(training, None)
+        reads[usual] = reads[usual] + share * self.train.share * looped
+        if self.held is not None:
+            loss = Read(PASS, layout.LOG_COSH)
+            held = (1.0 - share) * self.held.share * validations
+            reads[loss] = held + reads.get(loss, 0.0)
+        return Bill(self.rows, self.train.d, reads)
+
+    def _noted_by(self, training: Floats, kind: Read | None) -> Floats:
+        """How much of a kind was noted in so many passes; without a kind, the passes themselves."""
+        some = [
+            (at, float(passes) if kind is None else amount)
+            for at, passes, read, amount in self.noted
+            if kind in (None, read)
+        ]
+        at, amounts = np.array(some).reshape(-1, 2).T
+        total: Floats = np.concatenate([[0.0], np.cumsum(amounts)])
+        return total[np.searchsorted(at, training, side="right")]
 
 
 def split(sample: Any, validation: Any, seed: int) -> tuple[Sample, Sample | None]:

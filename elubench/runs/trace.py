@@ -23,6 +23,7 @@ from elubench.models import Model
 from elubench.runs.drivers import Clock
 from elubench.runs.setup import Setup
 from elubench.samples import CondensedSample
+from elubench.samples.prices import Bill
 
 STATUSES = {
     loops.REACHED: "reached",
@@ -41,8 +42,9 @@ class Run:
     ``params`` and ``scale`` (sigma squared) are those of the selected iterate: the one with the
     smallest held-out loss if there was validation, else the last. ``passes`` counts reads of the data
     given to the run; with validation an iteration reads the training part once for the step and the
-    held-out part once for the loss. ``seconds`` is the time of the iteration alone;
-    ``compile_seconds`` that of compiling kernels or loading them from the cache.
+    held-out part once for the loss. ``bill`` says what they read, and :attr:`cost` what that costs.
+    ``seconds`` is the time of the iteration alone; ``compile_seconds`` that of compiling kernels or
+    loading them from the cache.
     """
 
     status: str
@@ -56,8 +58,26 @@ class Run:
     trace: pd.DataFrame = field(repr=False)
     model: Model
     algorithm: Algorithm
+    bill: Bill = field(repr=False)
     compile_seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> float:
+        """What the passes cost, in plain passes: T0 and T1 for one direction over all rows.
+
+        The first to ask for a kind of pass waits some milliseconds until its price is measured. Making
+        the sample (packing or condensing rows) is not part of the cost.
+        """
+        return float(self._costs()[-1])
+
+    def costs(self) -> Floats:
+        """The cost up to each row of the trace."""
+        return self._costs()[:-1]
+
+    def _costs(self) -> Floats:
+        costs: Floats = self.bill.cost()
+        return costs
 
 
 class Ended(NamedTuple):
@@ -97,6 +117,9 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
     params = last.copy() if setup.held is None else setup.locations(work.selected)
     describe = getattr(setup.algorithm, "describe", None)
     trace = _trace(setup, ended.clock, metrics, presses)
+    records = work.records[: counters[loops.RECORDS]]
+    passes = np.append(records[:, loops.RECORD_PASSES], counters[loops.PASSES])
+    validations = np.append(records[:, loops.RECORD_VALIDATIONS], counters[loops.VALIDATIONS])
     interrupted = ended.interrupted or presses.stopped()
     run = Run(
         status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
@@ -110,6 +133,7 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
         trace=trace,
         model=setup.model,
         algorithm=setup.algorithm,
+        bill=setup.bill(passes, validations),
         compile_seconds=ended.compiling,
         details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
     )

@@ -66,6 +66,18 @@ class CurvatureMoments(NamedTuple):
     c2: Floats
 
 
+#: Kinds of reads: a pass, moments up to the fourth, replacing rows by weighted points.
+PASS, SHAPE, CONDENSING = "pass", "shape", "condensing"
+
+
+class Read(NamedTuple):
+    """A kind of read of the data; a pass has a ``want`` and evaluates a number of points."""
+
+    what: str
+    want: int = 0
+    points: int = 1
+
+
 class Sample(ABC):
     """n rows of d numbers with weights.
 
@@ -82,6 +94,15 @@ class Sample(ABC):
         Tolerances follow it. Unlike the total weight, it stays when all weights are multiplied.
         """
         return self.n
+
+    @property
+    def share(self) -> float:
+        """Of the n rows, the share that a read takes the time of: 1, unless they were condensed."""
+        return 1.0
+
+    def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
+        """What :meth:`sums` reads for these directions: kinds of reads, and shares of the n rows."""
+        return [(Read(PASS, want, len(u)), self.share)]
 
     def origin(self) -> Floats:
         """A point (d,) close to the rows if these lie far from 0, else 0.

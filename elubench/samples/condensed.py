@@ -24,14 +24,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels.tiles import LARGEST, empty_tiles
 from elubench.samples.array import ArraySample, rows_of
-from elubench.samples.base import PackedSample
+from elubench.samples.base import PASS, PackedSample, Read
 from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
 
 _LOST = 1e-15
@@ -118,9 +118,23 @@ class CondensedSample(PackedSample):
             share = np.maximum(1.0, x**2 / self.moments().m2)
             return float(np.sum(weights * share * np.exp(lost)) / self.total)
 
-    def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
-        far = np.abs(u[:, 0]) > self.largest_u
+    def _far(self, u: Floats, b: Floats) -> NDArray[np.bool_]:
+        """For which directions (k, 1) the points would not do."""
+        far: NDArray[np.bool_] = np.abs(u[:, 0]) > self.largest_u
         far[far] = [not self._lost(*each) <= _LOST for each in zip(u[far, 0], b[far], strict=True)]
+        return far
+
+    @property
+    def share(self) -> float:
+        return self.condensed_to / self.n
+
+    def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
+        of_all = int(np.count_nonzero(self._far(u, b)))
+        made = [(of_all, 1.0), (len(u) - of_all, self.share)]
+        return [(Read(PASS, want, count), share) for count, share in made if count]
+
+    def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        far = self._far(u, b)
         if not far.any():
             return super().sums(u, b, want, even)
         out = np.empty((len(u), layout.width(1, want)))

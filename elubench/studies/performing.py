@@ -204,8 +204,8 @@ def _one(
             raise KeyboardInterrupt
         return ended
 
-    def arrival(ended: Run) -> tuple[int, float, float] | None:
-        return _at(ended.trace, -1) if ended.status == "reached" else None
+    def arrival(ended: Run) -> dict[str, float] | None:
+        return _at(ended, -1) if ended.status == "reached" else None
 
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -214,7 +214,7 @@ def _one(
             hit = arrival(ended)
         else:
             try:
-                hit = _hit(ended.trace, radius)
+                hit = _hit(ended, radius)
             except LookupError:
                 hit = arrival(go(radius))
     points = np.stack([ended.params, ended.last])
@@ -225,16 +225,13 @@ def _one(
         "reached": hit is not None,
         "iterations": ended.n_iter,
         "passes": ended.passes,
+        "cost": ended.cost,
         "selected": ended.selected,
         "start_error": model.location_error(start, truth),
         "seconds": ended.seconds,
         "compile_seconds": ended.compile_seconds,
     }
-    if hit is not None:
-        iterations, passes, seconds = hit
-        outcome.update(
-            iterations_to_radius=iterations, passes_to_radius=passes, seconds_to_radius=seconds
-        )
+    outcome |= {f"{name}_to_radius": value for name, value in (hit or {}).items()}
     for prefix, point, gap in zip(("", "last_"), points, gaps, strict=True):
         scale = model.scale(train, point)
         outcome[f"{prefix}location_error"] = model.location_error(point, truth)
@@ -250,22 +247,27 @@ def _one(
     return outcome, ended.trace
 
 
-def _hit(trace: Any, radius: float) -> tuple[int, float, float] | None:
-    """Iteration, passes and seconds of the first iterate within the radius, None if there is none.
+def _hit(ended: Run, radius: float) -> dict[str, float] | None:
+    """What it took to the first iterate within the radius, None if there is none.
 
     Raises LookupError where iterates that were not recorded leave it open.
     """
-    t = trace["t"].to_numpy()
-    inside = np.flatnonzero(trace["location_error"].to_numpy() <= radius)
+    t = ended.trace["t"].to_numpy()
+    inside = np.flatnonzero(ended.trace["location_error"].to_numpy() <= radius)
     last = int(inside[0]) if len(inside) else len(t) - 1
     if t[last] != last:
         raise LookupError
-    return _at(trace, last) if len(inside) else None
+    return _at(ended, last) if len(inside) else None
 
 
-def _at(trace: Any, place: int) -> tuple[int, float, float]:
-    found = trace.iloc[place]
-    return int(found["t"]), float(found["passes"]), float(found["seconds"])
+def _at(ended: Run, place: int) -> dict[str, float]:
+    found = ended.trace.iloc[place]
+    return {
+        "iterations": int(found["t"]),
+        "passes": float(found["passes"]),
+        "cost": float(ended.costs()[place]),
+        "seconds": float(found["seconds"]),
+    }
 
 
 def _thinned(

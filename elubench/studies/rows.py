@@ -58,9 +58,19 @@ OUTCOME = {
     "held_gap": _float,
 }
 #: Columns that folders written by an earlier version lack: there they are empty.
-LATER = ("sample_kurtosis", "sample_gap", "held_kurtosis", "held_gap")
-#: Wall clock. ``comparable`` where the run had the machine to itself, as far as elubench knows.
+LATER = (
+    "sample_kurtosis",
+    "sample_gap",
+    "held_kurtosis",
+    "held_gap",
+    "cost",
+    "cost_to_radius",
+)
+#: What depends on the machine. Costs are passes in units of a plain pass, by prices measured in the
+#: process of the run; ``comparable`` where that had the machine to itself, as far as elubench knows.
 TIME = {
+    "cost_to_radius": _float,
+    "cost": _float,
     "seconds": _float,
     "seconds_to_radius": _float,
     "compile_seconds": _float,

@@ -314,6 +314,8 @@ def passes_are_counted(algorithm: Kind, model: Model, kind: str) -> None:
     expect(result.passes == counted.reads, f"{result.passes} passes, but {counted.reads} reads")
     last = result.trace["passes"].iloc[-1]
     expect(last <= result.passes, f"{last} passes in the trace, {result.passes} in all")
+    billed = sum(float(amounts[-1]) for amounts in result.bill.reads.values())
+    expect(billed == result.passes, f"{result.passes} passes, but {billed} reads on the bill")
 
 
 def drivers_agree(algorithm: Kind, model: Model, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables of the report that compare the rivals: passes to the radius, distances to the MLE."""
+"""Tables of the report that compare the rivals: passes and cost to the radius, distances to the MLE."""
 
 from __future__ import annotations
 
@@ -10,20 +10,27 @@ import pandas as pd
 from elubench.papers.beyond_em.rows import DIMENSIONS, to_radius, validated
 from elubench.report.captions import about, sentence
 from elubench.report.page import PageTable
-from elubench.report.race import passes_table
+from elubench.report.race import priced, race_table
 from elubench.report.style import in_order, size
 from elubench.verification.evidence import Evidence
 
 _NONE = "–"  # noqa: RUF001
+#: What a plain pass is, and how the others compare with it.
+PLAIN = (
+    "one that brings EM's step from one point. Loss, curvature and further points cost more, moments "
+    "alone less at small d; how much was measured on the machine that made the rows"
+)
 
 
 def rival_tables(evidence: Evidence) -> list[PageTable]:
-    """Passes to the radius by algorithm and n for each dimension, then distances to the MLE."""
+    """Passes and cost to the radius by algorithm and n for each d, then distances to the MLE."""
     tables = []
     for d in DIMENSIONS:
         rows = to_radius(evidence, d)
         if not rows.empty:
             tables.append(passes(rows))
+        if not priced(rows).empty:
+            tables.append(cost(rows))
     for d in DIMENSIONS:
         rows = validated(evidence, d)
         if rows["mle_distance"].notna().any():
@@ -34,15 +41,6 @@ def rival_tables(evidence: Evidence) -> list[PageTable]:
 def passes(rows: pd.DataFrame) -> PageTable:
     """Median passes to the radius by Kaplan-Meier, with the censored share where there is one."""
     d = rows["d"].iloc[0]
-
-    def cell(found: pd.Series[float]) -> str:
-        lost, median = float(found["censored"]), float(found["median"])
-        if math.isfinite(median):
-            text = f"{median:,.0f}" if median == round(median) else f"{median:,.1f}"
-        else:
-            text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
-        return f"{text} ({lost:.0%})" if lost else text
-
     return PageTable(
         f"Passes to the radius at d = {d}",
         sentence(
@@ -50,8 +48,32 @@ def passes(rows: pd.DataFrame) -> PageTable:
             "share of censored runs, where there are any",
             about(rows),
         ),
-        *_by_size(passes_table(rows), cell),
+        *_by_size(race_table(rows), _median),
     )
+
+
+def cost(rows: pd.DataFrame) -> PageTable:
+    """The same for the cost of these passes."""
+    d = rows["d"].iloc[0]
+    return PageTable(
+        f"Cost to the radius at d = {d}",
+        sentence(
+            f"Median cost of the passes to the radius at d = {d}, by Kaplan-Meier, in units of a plain "
+            f"pass; {PLAIN}. In brackets the share of censored runs, where there are any",
+            about(rows),
+        ),
+        *_by_size(race_table(rows, "cost"), _median),
+    )
+
+
+def _median(found: pd.Series[float]) -> str:
+    """The median in a row of :func:`race_table`, and the share of censored runs."""
+    lost, median = float(found["censored"]), float(found["median"])
+    if math.isfinite(median):
+        text = f"{median:,.0f}" if median == round(median) else f"{median:,.1f}"
+    else:
+        text = _NONE if math.isnan(found["spent"]) else f"> {found['spent']:,.0f}"
+    return f"{text} ({lost:.0%})" if lost else text
 
 
 def distances(rows: pd.DataFrame) -> PageTable:

@@ -19,6 +19,7 @@ from elubench.papers.beyond_em.figures.crossover import crossover_figure
 from elubench.papers.beyond_em.figures.landscapes import landscape_figure, stability_figure
 from elubench.papers.beyond_em.figures.laws import limit_laws_figure
 from elubench.papers.beyond_em.figures.panels import paper_figure
+from elubench.papers.beyond_em.rival_tables import PLAIN
 from elubench.papers.beyond_em.rows import (
     DIMENSIONS,
     breaks,
@@ -33,7 +34,7 @@ from elubench.report.captions import about, sentence, steps
 from elubench.report.cost_figure import costs_figure
 from elubench.report.errors import dimensions_figure, starts_figure
 from elubench.report.figures import FigureMaker
-from elubench.report.race import passes_figure, run_time_figure
+from elubench.report.race import cost_figure, passes_figure, priced, run_time_figure
 from elubench.report.slope_figure import local_slopes_figure
 from elubench.report.style import size
 from elubench.verification.evidence import Evidence
@@ -72,6 +73,21 @@ def _paper_words(_: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -> st
 
 def _races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
     return (pd.concat([to_radius(evidence, d) for d in DIMENSIONS], ignore_index=True),)
+
+
+def _priced_races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
+    return (priced(*_races(evidence)),)
+
+
+def _cost_words(rows: pd.DataFrame) -> str:
+    return sentence(
+        "What it costs until the location is within the statistical radius, in units of a plain pass; "
+        f"{PLAIN}. Medians by Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that "
+        "theory predicts for EM (left) and ELU (right)",
+        _censored(rows),
+        about(rows),
+        steps(rows),
+    )
 
 
 def _passes_words(rows: pd.DataFrame) -> str:
@@ -223,6 +239,17 @@ _ALL: tuple[FigureMaker, ...] = (
     _paper(2, "isotropic model, d = 4"),
     _paper(3, "diagonal model, d = 4"),
     _paper(4, "general locations, d = 4"),
+    FigureMaker(
+        "cost-to-radius",
+        "Cost to the radius",
+        "Median cost to the radius in plain passes against the sample size, a row of panels for each "
+        "d. Left: all algorithms on logarithmic axes with the slope of theory for EM. Right: all but "
+        "EM on a linear scale with the slope of theory for ELU.",
+        _priced_races,
+        cost_figure,
+        _cost_words,
+        rivals=True,
+    ),
     FigureMaker(
         "passes",
         "Passes to the radius",
