@@ -73,8 +73,8 @@ def _row(rng, **given):
 
 def _shapes(rng, n):
     """Moments that explain nothing of the outcomes."""
-    names = ("sample_kurtosis", "sample_gap", "held_kurtosis", "held_gap")
-    return dict(zip(names, rng.standard_normal(4) * math.sqrt(24.0 / n), strict=True))
+    names = ("sample_kurtosis", "sample_gap", "sample_trace", "held_kurtosis", "held_gap")
+    return dict(zip(names, rng.standard_normal(5) * math.sqrt(24.0 / n), strict=True))
 
 
 def _noise(rng, size=0.15):

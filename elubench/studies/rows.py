@@ -54,15 +54,19 @@ OUTCOME = {
     "mle_converged": _truth,
     "sample_kurtosis": _float,
     "sample_gap": _float,
+    "sample_trace": _float,
     "held_kurtosis": _float,
     "held_gap": _float,
+    "held_trace": _float,
 }
 #: Columns that folders written by an earlier version lack: there they are empty.
 LATER = (
     "sample_kurtosis",
     "sample_gap",
+    "sample_trace",
     "held_kurtosis",
     "held_gap",
+    "held_trace",
     "cost",
     "cost_to_radius",
 )

@@ -19,6 +19,7 @@ _STATISTICS = {"rmse": "root mean square", "mean": "mean", "median": "median"}
 _CONTROLS = {
     "sample_kurtosis": "sample's excess kurtosis",
     "sample_gap": "gap of the sample's eigenvalues",
+    "sample_trace": "trace of the sample's second moments",
     "held_kurtosis": "excess kurtosis of what is held out",
     "held_gap": "gap of the eigenvalues of what is held out",
 }

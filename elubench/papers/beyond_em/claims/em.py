@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elubench.papers.beyond_em.claims.shared import for_scale
 from elubench.papers.beyond_em.rows import converged
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import near
@@ -43,7 +44,7 @@ def _radii(evidence: Evidence, d: int) -> Measured:
     return Measured(
         (
             corrected_of(location, rows, "location_error", controls=controls),
-            corrected_of(scale, rows, "scale_error", "mean", controls=controls),
+            corrected_of(scale, rows, "scale_error", "mean", controls=for_scale(d, controls)),
         ),
         settings_of(rows),
         (
@@ -77,8 +78,8 @@ def _(evidence: Evidence) -> Measured:
     "remark",
     "At d >= 2 EM reaches the radii that ELU does, (d/n)^(1/4) for the location and (nd)^(-1/2) for the "
     "squared scale; it only takes longer.",
-    "As at d = 1, after 10 (n/d)^(1/2) iterations at d = 2, where the gap of the sample's eigenvalues "
-    "stands for chance.",
+    "As at d = 1, after 10 (n/d)^(1/2) iterations at d = 2, where the gap of the sample's eigenvalues, "
+    "and for the scale their trace, stand for chance.",
     _RADII[2],
 )
 def _(evidence: Evidence) -> Measured:

@@ -11,7 +11,12 @@ from elubench import rates
 from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em import agreement
 from elubench.papers.beyond_em.axes import CLOSE, IN_A_ROW
-from elubench.papers.beyond_em.claims.shared import SEVERAL, LemmaTable, at_smallest_d
+from elubench.papers.beyond_em.claims.shared import (
+    SEVERAL,
+    LemmaTable,
+    at_smallest_d,
+    for_scale,
+)
 from elubench.papers.beyond_em.lemmas.estimates import mean
 from elubench.papers.beyond_em.rows import PANELS
 from elubench.verification.evidence import Evidence
@@ -263,7 +268,7 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
     controls = ("sample_gap", "held_gap")
     fits = (
         corrected_of(_LOCATION, rows, "location_error", controls=controls),
-        corrected_of(_SCALE, rows, "scale_error", "mean", controls=controls),
+        corrected_of(_SCALE, rows, "scale_error", "mean", controls=for_scale(2, controls)),
         _arrivals(timed),
     )
     remarks = [censored(rows)]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from elubench import rates
 from elubench.papers.beyond_em import predictions, theory
-from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension
+from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension, for_scale
 from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import Expectation, at_least, at_most, near
@@ -62,7 +62,9 @@ def _radii(evidence: Evidence, d: int | list[int]) -> Measured:
         controls = _controls(dimension, "sample", "held")
         measurements += [
             corrected_of(location, part, "location_error", where=where, controls=controls),
-            corrected_of(scale, part, "scale_error", "mean", where, controls=controls),
+            corrected_of(
+                scale, part, "scale_error", "mean", where, controls=for_scale(dimension, controls)
+            ),
         ]
     zero = rates.mle_at_zero(rows[rows["d"] == rows["d"].min()])["share"].mean()
     norm = float(rows["start_norm"].iloc[0])
@@ -135,7 +137,8 @@ def _(evidence: Evidence) -> Measured:
     "theorem",
     "At d >= 2 some ELU iterate is within a multiple of (d/n)^(1/4) of the true location, and its "
     "squared scale within (nd)^(-1/2).",
-    "As at d = 1, at d = 2 and 4, where the gap of the sample's eigenvalues stands for chance.",
+    "As at d = 1, at d = 2 and 4, where the gap of the sample's eigenvalues, and for the scale their "
+    "trace, stand for chance.",
     [_LOCATION_D, _SCALE_D],
 )
 def _(evidence: Evidence) -> Measured:
