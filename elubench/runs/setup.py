@@ -125,7 +125,7 @@ class Setup:
 
     def record(self, validation: float) -> None:
         """Keep the iterate for the trace."""
-        ready(loops.record)(validation, self.work)
+        loops.record(validation, self.work)
 
     def passes(self, training: Any, validations: Any) -> Any:
         """Reads of the data given to the run."""
