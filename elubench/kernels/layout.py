@@ -50,10 +50,9 @@ def c2_at(d: int) -> int:
     return 3 + 2 * d
 
 
-@kernel("exact", plain=True)
 def width(d: int, want: int) -> int:
-    """The length of a row of sums."""
-    return c2_at(d) + d * (d + 1) // 2 if want & CURVATURE else c0_at(d)
+    """The length of a row of sums; for Python alone."""
+    return 3 + 2 * d + d * (d + 1) // 2 if want & CURVATURE else 2 + d
 
 
 @kernel("exact", plain=True)
@@ -62,9 +61,8 @@ def m2_at(d: int) -> int:
     return 1 + d
 
 
-@kernel("exact", plain=True)
 def moments_width(d: int) -> int:
-    """The length of a row of moments."""
+    """The length of a row of moments; for Python alone."""
     return 1 + 2 * d
 
 

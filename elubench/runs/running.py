@@ -68,9 +68,7 @@ def run(
     stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
     setup = set_up(split(sample, validation, seed), model, algorithm, start, stop, goal)
     if driver not in ("auto", "compiled", "python", "short"):
-        raise ValueError(
-            f"driver must be 'auto', 'compiled', 'python' or 'short', got {driver!r}"
-        )
+        raise ValueError(f"driver must be 'auto', 'compiled', 'python' or 'short', got {driver!r}")
     before = compile_seconds()
     chosen = driver_for(setup, driver)
     make_ready(setup, chosen)
