@@ -428,7 +428,7 @@ class TestCompiling:
             bar.show(0.5, "half", finished=True)
             for seconds in (1.5, 1.0, 5.0):
                 _jit._listeners[-1](seconds)
-        lines = stream.getvalue().splitlines()
+        lines = stream.getvalue().strip("\r\n").split("\n")
         assert len(lines) == 2
         assert lines[0].endswith("half")
         assert lines[1] == compiling.MESSAGE
