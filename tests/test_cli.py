@@ -411,6 +411,28 @@ class TestCompiling:
         else:
             assert stream.getvalue() == f"{MESSAGE}\n"
 
+    @pytest.mark.parametrize("terminal", [False, True])
+    def test_the_bar_and_what_is_said_are_on_lines_of_their_own(
+        self, terminal, monkeypatch, capsys
+    ):
+        from elubench.cli import compiling
+        from elubench.cli.progress import Bar
+        from elubench.kernels import _jit
+
+        monkeypatch.setattr(compiling, "_PATIENCE", 2.0)
+        stream = io.StringIO()
+        stream.isatty = lambda: terminal
+        monkeypatch.setattr("sys.stderr", stream)
+        bar = Bar()
+        with compiling.compiling_said(bar):
+            bar.show(0.5, "half", finished=True)
+            for seconds in (1.5, 1.0, 5.0):
+                _jit._listeners[-1](seconds)
+        lines = stream.getvalue().strip("\r\n").split("\n")
+        assert len(lines) == 2
+        assert lines[0].endswith("half")
+        assert lines[1] == compiling.MESSAGE
+
     def test_nothing_is_said_where_nothing_is_compiled(self, two_kernels, capsys):
         from elubench.cli.compiling import compiling_shown
 

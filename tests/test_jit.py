@@ -68,6 +68,21 @@ def test_a_kernel_without_a_signature_is_for_kernels(folder):
 
 
 @needs_jit
+def test_a_plain_kernel_is_a_function_for_python(folder):
+    """The same before and after another kernel has had it compiled; no machine code is made of it."""
+    part = _jit.kernel("exact", plain=True)(cube)
+
+    def whole(x):
+        return part(x) - 1.0
+
+    assert part(np.array([2.0, 3.0])).tolist() == [8.0, 27.0]  # of any type
+    assert _jit.ready(_jit.kernel("exact", SIGNATURE)(whole))(2.0) == 7.0
+    assert part(2) == 8
+    (compiled,) = part.overloads.values()
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name) == 0
+
+
+@needs_jit
 class TestListening:
     def test_hears_of_what_is_compiled_and_not_of_what_is_loaded(self, folder):
         heard = []

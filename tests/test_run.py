@@ -24,12 +24,14 @@ from elubench import (
     GradientDescent,
     Isotropic,
     LatticeSample,
+    NewtonAnderson,
     StationaryStartWarning,
     gaussian,
     run,
     run_many,
 )
-from elubench.runs import together, trace
+from elubench.kernels import loops
+from elubench.runs import drivers, together, trace
 from elubench.runs.setup import Stop, Truth, set_up
 
 MODELS = {"isotropic": Isotropic(), "diagonal": Diagonal(), "general": General()}
@@ -165,6 +167,29 @@ class TestTrace:
             assert (np.diff(seconds) >= 0).all()
             assert seconds[-1] == pytest.approx(got.seconds, rel=1e-9)
             assert got.seconds > 0
+
+    @pytest.mark.parametrize("algorithm", [EM(), NewtonAnderson()], ids=["EM", "NewtonAnderson"])
+    def test_a_short_run_does_without_the_loop(self, sample, algorithm, monkeypatch):
+        """A longer one goes on in it: the same iterates, and a clock that goes on."""
+        monkeypatch.setattr(drivers, "is_ready", lambda kernel: False)
+        entered = []
+        compiled = drivers.compiled
+
+        def watched(setup, clock):
+            entered.append(int(setup.work.counters[loops.PASSES]))
+            compiled(setup, clock)
+
+        for most in (20, 300):
+            options = {"max_iter": most, "validation": 0.1}
+            usual = run(sample, "isotropic", algorithm, [0.9], **options)
+            with monkeypatch.context() as patch:
+                patch.setattr(drivers, "compiled", watched)
+                short = run(sample, "isotropic", algorithm, [0.9], driver="short", **options)
+            different = ["seconds"]
+            assert usual.trace.drop(columns=different).equals(short.trace.drop(columns=different))
+            assert (usual.status, usual.passes) == (short.status, short.passes)
+            assert (np.diff(short.trace["seconds"]) >= 0).all()
+        assert entered == ([100] if usual.n_iter > 100 else [])
 
     def test_without_metrics(self, sample):
         got = run(sample, "isotropic", EM(), [0.9], max_iter=5, metrics=False)
@@ -477,7 +502,10 @@ class TestRefusals:
             ({"true_scale": "wide"}, "true_scale must be an array of numbers"),
             ({"seed": -1}, "seed must be >= 0"),
             ({"seed": 0.5}, "seed must be an integer"),
-            ({"driver": "fast"}, "driver must be 'auto', 'compiled' or 'python', got 'fast'"),
+            (
+                {"driver": "fast"},
+                "driver must be 'auto', 'compiled', 'python' or 'short', got 'fast'",
+            ),
             ({"start": [0.1]}, r"start must have shape \(2,\), got \(1,\)"),
             ({"start": [0.1, math.inf]}, "start must be finite"),
             ({"start": "here"}, "start must be an array of numbers"),

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from elubench.algorithms.base import Evaluation
 from elubench.checks import Floats
@@ -35,6 +34,8 @@ def minimise_by(
     **options: Any,
 ) -> None:
     """Minimise by a method of ``scipy.optimize.minimize``, with Hessians if ``curved``."""
+    from scipy.optimize import minimize  # a quarter of a second, which other algorithms save
+
     problem = _Remembering(evaluate)
     minimize(
         problem.loss,

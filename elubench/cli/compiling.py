@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from elubench.cli.progress import Bar
 from elubench.kernels._jit import listening
 from elubench.text import duration
 
@@ -43,6 +44,22 @@ class Line:
         """End the line, if there is one."""
         if self._terminal and self._shown:
             print(f", {duration(self.seconds)}", file=self._stream, flush=True)
+
+
+@contextmanager
+def compiling_said(bar: Bar) -> Iterator[None]:
+    """Within the block, say once that compiling takes a while, on a line clear of the bar."""
+    spent = 0.0
+
+    def heard(seconds: float) -> None:
+        nonlocal spent
+        before, spent = spent, spent + seconds
+        if before <= _PATIENCE < spent:
+            bar.close()
+            print(MESSAGE, file=sys.stderr, flush=True)
+
+    with listening(heard):
+        yield
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do what the action says."""
     from elubench import studies
+    from elubench.cli.compiling import compiling_said
     from elubench.cli.progress import Bar, plain_warnings
 
     if options.action == "show":
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     bar = Bar()
     try:
-        with plain_warnings(bar):
+        with plain_warnings(bar), compiling_said(bar):
             ended = studies.run_study(
                 options.spec,
                 options.out,

@@ -48,6 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Verify, showing progress, and print the verdicts."""
+    from elubench.cli.compiling import compiling_said
     from elubench.cli.progress import Bar, plain_warnings
     from elubench.papers.reseeding import verify_seeds
     from elubench.papers.verifying import verify
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"elubench: {line}", file=sys.stderr, flush=True)
 
     try:
-        with plain_warnings(bar):
+        with plain_warnings(bar), compiling_said(bar):
             given = {"level": options.level, "say": say, "progress": bar, **engine(options)}
             if options.seeds is not None:
                 table = verify_seeds(options.paper, out=out, seeds=options.seeds, **given)

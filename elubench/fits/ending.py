@@ -28,6 +28,7 @@ def ended(
     After Ctrl-C (before, if ``stopped``) no further run begins. If there is none, the one returned is
     at its first point.
     """
+    options |= {"metrics": False, "driver": "short"}
     runs: list[Run] = []
     first: Floats | None = None
     for begin in begins:
@@ -37,13 +38,13 @@ def ended(
             break
         try:
             with np.errstate(all="ignore"):  # a foreign loop may try points where numbers overflow
-                runs.append(run(sample, model, algorithm, begin, metrics=False, **options))
+                runs.append(run(sample, model, algorithm, begin, **options))
         except KeyboardInterrupt:  # before its first iteration
             stopped = True
         else:
             stopped = runs[-1].status == "interrupted"
     if not runs:
         options |= {"max_iter": 0}
-        one = run(sample, model, algorithm, first, metrics=False, **options)
+        one = run(sample, model, algorithm, first, **options)
         runs.append(replace(one, status="interrupted"))
     return runs, stopped

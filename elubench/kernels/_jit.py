@@ -40,6 +40,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from elubench.kernels._cache import KernelCache, cache_folder
+from elubench.kernels._parts import PartCompiler
 from elubench.kernels._sources import PACKAGE, PARTS
 from elubench.kernels.interrupts import held
 
@@ -74,6 +75,7 @@ def kernel(
     inline: bool = False,
     counted: bool = True,
     pointer: bool = True,
+    plain: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function as a kernel of the given kind.
 
@@ -84,16 +86,19 @@ def kernel(
     counts, for a function that neither creates nor returns an array: its slices then cost nothing.
     ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
     pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
+    ``plain`` is for a kernel without a signature that Python calls, too, and then runs as it is written.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
     if JIT:
         options["no_cfunc_wrapper"] = signature is None or not pointer
         options["no_cpython_wrapper"] = signature is None and kind != "parallel"
+        if options["no_cpython_wrapper"]:
+            options["pipeline_class"] = PartCompiler
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
         if options.get("no_cpython_wrapper"):
-            _refuse_python(dispatcher)
+            _without_wrapper(dispatcher, plain)
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
             dispatcher._cache = KernelCache(function)
@@ -103,15 +108,18 @@ def kernel(
     return decorate
 
 
-def _refuse_python(dispatcher: Any) -> None:
-    """Make a call from Python an error: without a wrapper, Numba would jump to address 0."""
+def _without_wrapper(dispatcher: Any, plain: bool) -> None:
+    """Let Python call the plain function, or nothing: Numba would jump to address 0."""
 
-    def refuse(*args: Any, **options: Any) -> Any:
+    def called(*args: Any, **options: Any) -> Any:
+        """What is to be called with these arguments."""
+        if plain:
+            return dispatcher.py_func
         name = dispatcher.py_func.__name__
         raise TypeError(f"kernel {name} has no signature: only other kernels can call it")
 
     dispatcher._insert = lambda *args, **options: None  # nothing for a call to find
-    dispatcher._compile_for_args = refuse
+    dispatcher._compile_for_args = called
 
 
 if JIT:
@@ -148,10 +156,15 @@ else:
         return value
 
 
+def is_ready(dispatcher: Any) -> bool:
+    """Whether the kernel can be called without compiling or loading it."""
+    return not JIT or bool(dispatcher.overloads)
+
+
 def ready(dispatcher: Any) -> Any:
     """Return the kernel, compiled or loaded from the cache for its one signature."""
     global _compile_seconds
-    if JIT and not dispatcher.overloads:
+    if not is_ready(dispatcher):
         with _compile_lock:
             if not dispatcher.overloads:
                 begun = time.perf_counter()

@@ -18,7 +18,6 @@ from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS
-from elubench.kernels.vectors import copy
 
 # Statuses. RUNNING means that the loop is to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
@@ -150,13 +149,10 @@ def blocks(data: Any) -> int:
     return (data.shape[0] + tiles - 1) // tiles
 
 
-# settle and record are inlined: a call would copy all of Work, which costs a fifth of an iteration
-@kernel(
-    "exact",
-    types.int64(types.boolean, types.float64, types.float64, types.int64, _WORK),
-    inline=True,
-    pointer=False,
-)
+# settle and record are inlined: a call would copy all of Work, which costs a fifth of an iteration.
+# From Python they are called as they are written, without compiling; they only compare, copy, and sum
+# rounded products, so that this gives the same bits.
+@kernel("exact", inline=True, plain=True)
 def settle(valid: bool, error: float, validation: float, until: int, work: Any) -> int:
     """After an update: count, select, and decide whether the run goes on. Returns the status.
 
@@ -167,17 +163,20 @@ def settle(valid: bool, error: float, validation: float, until: int, work: Any) 
     iterate, previous = work.iterate, work.previous
     if report[MOVED] != 0.0:
         if not valid:
-            copy(previous, iterate)
+            for j in range(iterate.size):
+                iterate[j] = previous[j]
             counters[STATUS] = DIVERGED
             return DIVERGED
         counters[ITERATIONS] += 1
         if validation < limits[BEST]:
             limits[BEST] = validation
             counters[SELECTED] = counters[ITERATIONS]
-            copy(iterate, work.selected)
+            for j in range(iterate.size):
+                work.selected[j] = iterate[j]
         square = 0.0
         for j in range(iterate.size):
-            square += (iterate[j] - previous[j]) ** 2
+            step = iterate[j] - previous[j]
+            square += step * step
             previous[j] = iterate[j]
         if error <= limits[RADIUS]:
             counters[STATUS] = REACHED
@@ -191,12 +190,13 @@ def settle(valid: bool, error: float, validation: float, until: int, work: Any) 
     return counters[STATUS]
 
 
-@kernel("exact", types.void(types.float64, _WORK), inline=True, pointer=False)
+@kernel("exact", inline=True, plain=True)
 def record(validation: float, work: Any) -> None:
     """Keep the iterate and where the run stands."""
     counters, records = work.counters, work.records
     place = counters[RECORDS]
-    copy(work.iterate, work.recorded[place])
+    for j in range(work.iterate.size):
+        work.recorded[place, j] = work.iterate[j]
     records[place, RECORD_T] = counters[ITERATIONS]
     records[place, RECORD_STEP] = work.report[STEP]
     records[place, RECORD_PASSES] = counters[PASSES]

@@ -124,7 +124,7 @@ _PASS = types.void(
 )
 
 
-@kernel("parallel", _PASS)
+@kernel("parallel", _PASS, pointer=False)
 def shape_parallel(
     data: Any, weights: Any, n: int, total: float, centre: Any, factors: Any, partial: Any, out: Any
 ) -> None:
@@ -139,7 +139,7 @@ def shape_parallel(
     combine(partial, total, out)
 
 
-@kernel("exact", _PASS)
+@kernel("exact", _PASS, pointer=False)
 def shape_serial(
     data: Any, weights: Any, n: int, total: float, centre: Any, factors: Any, partial: Any, out: Any
 ) -> None:

@@ -43,7 +43,7 @@ def _parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
     return e_square, delta_square, _spread(m1, m2) + (e_square - delta_square) / d
 
 
-@kernel("exact", signatures.SCALE)
+@kernel("exact", signatures.SCALE, pointer=False)
 def _scale(params: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _parts(params, m1, m2)[2]
 
@@ -222,7 +222,7 @@ def _shares(point: Any) -> tuple[float, float]:
     return r, 1.0 / (1.0 + 2.0 * r * q)
 
 
-@kernel("exact", signatures.CHANGE)
+@kernel("exact", signatures.CHANGE, pointer=False)
 def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
@@ -233,7 +233,7 @@ def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
         point[d + j] = 0.5 * (two - one) * root / s
 
 
-@kernel("exact", signatures.CHANGE)
+@kernel("exact", signatures.CHANGE, pointer=False)
 def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
@@ -244,7 +244,7 @@ def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
         params[d + j] = m + delta
 
 
-@kernel("exact", signatures.SCALE)
+@kernel("exact", signatures.SCALE, pointer=False)
 def _natural_scale(point: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _spread(m1, m2) * _shares(point)[0]
 

@@ -1,7 +1,8 @@
 """What iterates: loops that bring a run to its end.
 
 The compiled loop serves samples in memory, a Python loop any other sample; these two give the same
-iterates to the last bit. Two more serve algorithms that have a loop of their own, or none.
+iterates to the last bit. A run that may be short can begin with the one and go on with the other. Two
+more serve algorithms that have a loop of their own, or none.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from threadpoolctl import ThreadpoolController
 from elubench.algorithms.base import DirectAlgorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
 from elubench.kernels import interrupts, layout, loops, ready, reduction
+from elubench.kernels._jit import is_ready
 from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
@@ -30,6 +32,7 @@ from elubench.samples.base import PackedSample
 from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
+_SHORT = 100  # passes: fewer take less time in Python than it takes to load the compiled loop
 
 #: Passes made and seconds spent, at the moments when the clock was read.
 Clock = list[tuple[int, float]]
@@ -79,21 +82,31 @@ def driver_for(setup: Setup, asked: str) -> Driver:
             kind = type(setup.held).__name__
             raise ValueError(f"driver 'compiled' cannot validate on a {kind} of binned rows")
         return python
-    return compiled if all(packed) and asked != "python" else python
+    if asked == "python" or not all(packed):
+        return python
+    if asked == "short" and not is_ready(loops.loop) and _small(setup):
+        return python_first
+    return compiled
 
 
 def make_ready(setup: Setup, driver: Driver) -> None:
     """Compile, or load from the cache, what this driver will call and nothing else."""
-    kernels = [loops.record]
     if driver is compiled:
         train = data_of(setup.train, setup)
         threads = _wanted_threads(train, data_of(setup.held, setup))
-        kernels += [loops.loop, *setup.functions(*map(_pass, threads))]
+        kernels = [loops.loop, *setup.functions(*map(_pass, threads))]
         if any(threads) and _size(train) < CERTAIN:
             kernels.append(_pass(False))
     else:
-        kernels += [loops.settle, *setup.algebra]
-    if driver is python:
+        algebra, want = setup.algebra, setup.algorithm.want
+        kernels = [algebra.direction, algebra.respond]
+        if want & layout.LOG_COSH or setup.held is not None:
+            kernels.append(algebra.gap)
+        if want & layout.CURVATURE:
+            kernels.append(algebra.hessian)
+        if setup.stop.radius is not None:
+            kernels.append(algebra.error)
+    if driver in (python, python_first):
         kernels.append(setup.algorithm.update)
     for each in kernels:
         ready(each)
@@ -129,6 +142,7 @@ def compiled(setup: Setup, clock: Clock) -> None:
         contest = Contest(inside, size)
         # a guess at the seconds per iteration; afterwards they are measured
         pace = Pace(_CHUNK_SECONDS, 3e-7 + 1e-9 * size)
+        pace.seconds = clock[-1][1]
         while counters[loops.STATUS] == loops.RUNNING:
             before = int(counters[loops.PASSES]), pace.seconds
             pace.chunk = contest.passes(pace.chunk)
@@ -145,10 +159,18 @@ def compiled(setup: Setup, clock: Clock) -> None:
             presses.release()
 
 
-def python(setup: Setup, clock: Clock) -> None:
-    """The same iteration, with the pass left to the sample."""
+def python_first(setup: Setup, clock: Clock) -> None:
+    """A number of passes from Python, and only then the compiled loop."""
+    python(setup, clock, _SHORT)
+    if setup.work.counters[loops.STATUS] == loops.RUNNING:
+        make_ready(setup, compiled)
+        compiled(setup, clock)
+
+
+def python(setup: Setup, clock: Clock, most: float = math.inf) -> None:
+    """The same iteration, with the pass left to the sample; at most so many passes."""
     counters, begun = setup.work.counters, time.perf_counter()
-    while counters[loops.STATUS] == loops.RUNNING:
+    while counters[loops.STATUS] == loops.RUNNING and counters[loops.PASSES] < most:
         _iterate(setup)
         clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
 
@@ -232,7 +254,8 @@ def _settle(setup: Setup) -> None:
         fitted = setup.train.moments()
         _, m1, m2 = fitted
         valid = not math.isnan(algebra.direction(work.iterate, m1, m2, work.u[0]))
-        distance = algebra.error(work.iterate, m1, m2, work.truth)
+        if setup.stop.radius is not None:
+            distance = algebra.error(work.iterate, m1, m2, work.truth)
         if setup.held is not None and valid:
             point = work.iterate[None, :]
             held = setup.model.evaluate(
@@ -240,7 +263,8 @@ def _settle(setup: Setup) -> None:
             )
             work.counters[loops.VALIDATIONS] += 1
             validation = held.gap[0]
-    loops.settle(valid, distance, validation, setup.stop.max_iter, work)
+    with np.errstate(all="ignore"):
+        loops.settle(valid, distance, validation, setup.stop.max_iter, work)
     place = work.counters[loops.RECORDS]
     if place < len(work.schedule) and work.counters[loops.ITERATIONS] == work.schedule[place]:
         setup.record(validation)
@@ -276,6 +300,11 @@ def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
 def _size(data: Data) -> int:
     """Row-coordinates of a pass, and what else it does with a row."""
     return int(data.rows) * (2 + data.data.shape[1])
+
+
+def _small(setup: Setup) -> bool:
+    """Whether what Python adds to a pass matters more than the pass, and threads do not."""
+    return _size(data_of(setup.train, setup)) < reduction.PARALLEL_FROM
 
 
 def _pass(threads: bool) -> Any:

@@ -129,7 +129,7 @@ class Setup:
 
     def record(self, validation: float) -> None:
         """Keep the iterate for the trace."""
-        ready(loops.record)(validation, self.work)
+        loops.record(validation, self.work)
 
     def note(self, passes: int, read: list[tuple[Read, float]]) -> None:
         """Count passes that a driver made itself, with what was read in them."""
