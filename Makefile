@@ -29,7 +29,7 @@ help: ## show this list
 
 .PHONY: verify
 verify: $(READY) ## hold the paper's claims against measurements: verification/report.html
-	$(PY) -m elubench verify --level quick --out verification $(ARGS)
+	$(PY) -m elubench verify --level quick --out verification --engine dask $(ARGS)
 	@echo 'The command elubench is $(VENV)/bin/elubench; "source $(VENV)/bin/activate" puts it on the PATH.'
 
 .PHONY: test
