@@ -77,7 +77,7 @@ def _shapes(rng, n):
     return dict(zip(names, rng.standard_normal(5) * math.sqrt(24.0 / n), strict=True))
 
 
-def _noise(rng, size=0.15):
+def _noise(rng, size=0.12):
     return math.exp(size * rng.standard_normal())
 
 

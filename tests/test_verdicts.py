@@ -4,6 +4,7 @@ import json
 import math
 import re
 from statistics import NormalDist
+from typing import ClassVar
 
 import pytest
 from hypothesis import assume, given
@@ -11,7 +12,17 @@ from hypothesis import strategies as st
 
 from elubench.papers.beyond_em import PAPER
 from elubench.rates import Interval
-from elubench.verification import Chapter, Level, Measured, Paper, at_least, at_most, between, near
+from elubench.verification import (
+    Chapter,
+    Level,
+    Measured,
+    Paper,
+    at_least,
+    at_most,
+    between,
+    near,
+    nearer,
+)
 from elubench.verification.deciding import decide, rules_hash
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import Expectation, said
@@ -286,3 +297,17 @@ def test_fractions_are_written_as_such():
     assert [said(x) for x in (-1 / 8, 0.75, 1.0, 0.1, 2 / 3, 0.1234)] == [
         "-1/8", "3/4", "1", "0.1", "2/3", "0.1234",
     ]  # fmt: skip
+
+
+class TestNearer:
+    rivals: ClassVar = {"n^(-1/7)": -1 / 7, "n^(-1/9)": -1 / 9, "n^(-1/12)": -1 / 12}
+
+    def test_the_border_is_half_way_to_the_nearest_rival_on_each_side(self):
+        one = nearer("q", -1 / 8, self.rivals)
+        assert one.accepted == pytest.approx((-15 / 112, -17 / 144))
+        assert one.surrounded
+
+    @pytest.mark.parametrize("rivals", [{}, {"a": -1 / 7}, {"a": -1 / 9}, {"a": 0, "b": -1 / 8}])
+    def test_rivals_must_be_on_both_sides(self, rivals):
+        with pytest.raises(ValueError, match="q: rivals must be on both sides of -1/8"):
+            nearer("q", -1 / 8, rivals)

@@ -10,6 +10,7 @@ from elubench.verification.expectations import at_least as at_least
 from elubench.verification.expectations import at_most as at_most
 from elubench.verification.expectations import between as between
 from elubench.verification.expectations import near as near
+from elubench.verification.expectations import nearer as nearer
 from elubench.verification.measuring import Measured as Measured
 from elubench.verification.paper import Chapter as Chapter
 from elubench.verification.paper import Level as Level

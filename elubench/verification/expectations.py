@@ -4,6 +4,7 @@ An expectation is declared with the claim, before anything is measured, and its 
 it: what a reader is told and what is applied cannot differ.
 
     near("exponent of n in the iterations", 3 / 4, 0.01, {"n^(2/3)": 2 / 3, "n^(4/5)": 4 / 5})
+    nearer("exponent of n, location error", -1 / 8, {"n^(-1/7)": -1 / 7, "n^(-1/9)": -1 / 9})
     at_least("share of runs that diverge", 0.9)
 """
 
@@ -115,6 +116,16 @@ def near(
     """Within a tolerance of what is stated, and told from the rivals, named with their values."""
     tolerance = checks.real(tolerance, "tolerance", 0.0)
     least, most = stated - tolerance, stated + tolerance
+    return Expectation(what, least, most, stated, _rivals(rivals))
+
+
+def nearer(what: str, stated: float, rivals: Mapping[str, float]) -> Expectation:
+    """Nearer to what is stated than to any rival, of which there must be some on both sides."""
+    below = [value for value in rivals.values() if value < stated]
+    above = [value for value in rivals.values() if value > stated]
+    if not below or not above or len(below) + len(above) < len(rivals):
+        raise ValueError(f"{what}: rivals must be on both sides of {said(stated)}, got {rivals}")
+    least, most = 0.5 * (stated + max(below)), 0.5 * (stated + min(above))
     return Expectation(what, least, most, stated, _rivals(rivals))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from elubench.papers.beyond_em.claims.shared import for_scale
 from elubench.papers.beyond_em.rows import converged
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import near
+from elubench.verification.expectations import nearer
 from elubench.verification.measuring import Measured, NoEvidence, corrected_of, settings_of
 from elubench.verification.paper import Chapter
 
@@ -17,14 +17,12 @@ _LOCATION, _SCALE = "exponent of n, EM's location error", "exponent of n, EM's s
 _OPTIMUM = "optimum that the kurtosis predicts"
 _RADII = {
     1: (
-        near(
-            _LOCATION, -1 / 8, 0.006, {"n^(-1/12)": -1 / 12, "n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7}
-        ),
-        near(_SCALE, -1 / 4, 0.012, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}),
+        nearer(_LOCATION, -1 / 8, {"n^(-1/12)": -1 / 12, "n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7}),
+        nearer(_SCALE, -1 / 4, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}),
     ),
     2: (
-        near(_LOCATION, -1 / 4, 0.01, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}),
-        near(_SCALE, -1 / 2, 0.02, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7}),
+        nearer(_LOCATION, -1 / 4, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}),
+        nearer(_SCALE, -1 / 2, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7}),
     ),
 }
 

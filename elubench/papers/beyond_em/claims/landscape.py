@@ -5,7 +5,7 @@ from __future__ import annotations
 from elubench.papers.beyond_em.claims.shared import LemmaTable
 from elubench.papers.beyond_em.lemmas.noise import MULTIPLE
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import at_least, at_most, near
+from elubench.verification.expectations import at_least, at_most, near, nearer
 from elubench.verification.measuring import Measured
 from elubench.verification.paper import Chapter
 
@@ -78,10 +78,9 @@ _PHASE_1 = at_least(
     "exponent of r above n^(-1/16)", 0.9, 1.0, {"gamma = 0": 0.0, "gamma = 1/2": 0.5}
 )
 _TIGHT = near("exponent of r above n^(-1/16)", 1.0, 0.1, {"gamma = 2": 2.0, "gamma = 3": 3.0})
-_NOISE_N = near(
+_NOISE_N = nearer(
     "exponent of n in the noise",
     -1 / 2,
-    0.05,
     {"n^(-1/4)": -1 / 4, "n^(-1/3)": -1 / 3, "n^(-1)": -1.0},
 )
 
@@ -132,10 +131,9 @@ def _(evidence: Evidence) -> Measured:
 
 
 _GAMMA_D = near("exponent of r", 1.0, 0.02, {"gamma = 1/2": 0.5, "gamma = 2": 2.0})
-_NOISE_N_D = near(
+_NOISE_N_D = nearer(
     "exponent of n in the noise",
     -1 / 2,
-    0.05,
     {"n^(-1/4)": -1 / 4, "n^(-1/3)": -1 / 3, "n^(-1)": -1.0},
 )
 _MULTIPLE = at_most("noise over r (d/n)^(1/2), mean over samples", 2.2)

@@ -20,7 +20,7 @@ from elubench.papers.beyond_em.claims.shared import (
 from elubench.papers.beyond_em.lemmas.estimates import mean
 from elubench.papers.beyond_em.rows import PANELS
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_least, at_most, near
+from elubench.verification.expectations import Expectation, at_least, at_most, nearer
 from elubench.verification.measuring import (
     Measured,
     NoEvidence,
@@ -173,10 +173,9 @@ def _(evidence: Evidence) -> Measured:
     )
 
 
-_OPTIMUM = near(
+_OPTIMUM = nearer(
     "exponent of n, error of the optimum",
     -1 / 8,
-    0.02,
     {"n^(-1/12)": -1 / 12, "n^(-1/6)": -1 / 6, "n^(-1/4)": -1 / 4},
 )
 
@@ -206,10 +205,9 @@ def _(evidence: Evidence) -> Measured:
 
 
 _PER_UNIT = 1.0 / math.log(1.0 / _BETA)
-_PER_LOG = near(
+_PER_LOG = nearer(
     "iterations per unit of ln n",
     0.5 * _PER_UNIT,
-    0.03 * 0.5 * _PER_UNIT,
     {"alpha = 1.5": 0.375 * _PER_UNIT, "alpha = 3": 0.75 * _PER_UNIT},
 )
 _LOGARITHMIC = predicts_better("logarithm")
@@ -248,11 +246,10 @@ def _(evidence: Evidence) -> Measured:
 
 
 _BOTH_SIDES = {**_SLOW, "n^(-1/3)": -1 / 3}
-_LOCATION = near("exponent of n, location error", -1 / 4, 0.02, _BOTH_SIDES)
-_SCALE = near(
+_LOCATION = nearer("exponent of n, location error", -1 / 4, _BOTH_SIDES)
+_SCALE = nearer(
     "exponent of n, squared scale error",
     -1 / 2,
-    0.03,
     {"no progress": 0.0, "n^(-1/4)": -1 / 4, "n^(-2/5)": -2 / 5, "n^(-2/3)": -2 / 3},
 )
 _RADII = (
@@ -327,10 +324,9 @@ def _(evidence: Evidence) -> Measured:
     return _logarithmic(_to_the_radius(evidence, "CentredELU", "general", "generic"), "figure-4")
 
 
-_EM = near(
+_EM = nearer(
     "exponent of n in EM's iterations",
     1 / 2,
-    0.02,
     {"n^(1/3)": 1 / 3, "n^(2/5)": 2 / 5, "n^(3/5)": 3 / 5, "n^(3/4)": 3 / 4},
 )
 _POWER = predicts_better("power")

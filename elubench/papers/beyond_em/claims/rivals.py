@@ -7,7 +7,7 @@ import pandas as pd
 from elubench import rates
 from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_least, at_most, near
+from elubench.verification.expectations import Expectation, at_least, at_most, nearer
 from elubench.verification.measuring import (
     Measured,
     censored,
@@ -86,22 +86,18 @@ _SUFFICES = at_least(_ONE_READ, 0.9)
 _NEVER_SUFFICES = at_most(_ONE_READ, 0.1)
 _MOMENTS = {
     1: (
-        near(
-            "exponent of n, location error", -1 / 8, 0.006, {"n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7}
-        ),
-        near("exponent of n, squared scale error", -1 / 4, 0.012, {"2/9": -2 / 9, "2/7": -2 / 7}),
+        nearer("exponent of n, location error", -1 / 8, {"n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7}),
+        nearer("exponent of n, squared scale error", -1 / 4, {"2/9": -2 / 9, "2/7": -2 / 7}),
     ),
     2: (
-        near(
+        nearer(
             "exponent of n, location error, d >= 2",
             -1 / 4,
-            0.01,
             {"n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7},
         ),
-        near(
+        nearer(
             "exponent of n, squared scale error, d >= 2",
             -1 / 2,
-            0.02,
             {"n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7},
         ),
     ),

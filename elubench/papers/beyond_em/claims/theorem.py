@@ -11,7 +11,7 @@ from elubench.papers.beyond_em import predictions, theory
 from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension, for_scale
 from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_least, at_most, near
+from elubench.verification.expectations import Expectation, at_least, at_most, near, nearer
 from elubench.verification.measuring import (
     Measured,
     NoEvidence,
@@ -32,17 +32,16 @@ chapter = Chapter()
 _FEWEST = 4  # sizes of a fit
 
 _LOCATION, _SCALE = "exponent of n, location error", "exponent of n, squared scale error"
-_LOCATION_1 = near(
+_LOCATION_1 = nearer(
     _LOCATION,
     -1 / 8,
-    0.006,
     {"n^(-1/12), the radius of phase 1": -1 / 12, "n^(-1/9)": -1 / 9, "n^(-1/7)": -1 / 7},
 )
-_SCALE_1 = near(_SCALE, -1 / 4, 0.012, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7})
-_LOCATION_D = near(
-    _LOCATION, -1 / 4, 0.01, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}
+_SCALE_1 = nearer(_SCALE, -1 / 4, {"n^(-1/6)": -1 / 6, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7})
+_LOCATION_D = nearer(
+    _LOCATION, -1 / 4, {"n^(-1/8)": -1 / 8, "n^(-2/9)": -2 / 9, "n^(-2/7)": -2 / 7}
 )
-_SCALE_D = near(_SCALE, -1 / 2, 0.02, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7})
+_SCALE_D = nearer(_SCALE, -1 / 2, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7})
 
 
 def _controls(d: int, *of: str) -> tuple[str, ...]:
@@ -101,16 +100,14 @@ def _(evidence: Evidence) -> Measured:
 
 _PER_LOG = "iterations per unit of ln n"
 _PER_UNIT = 1.0 / math.log(1.0 / 0.8)
-PER_LOG_1 = near(
+PER_LOG_1 = nearer(
     _PER_LOG,
     0.75 * _PER_UNIT,
-    0.03 * 0.75 * _PER_UNIT,
     {"alpha = 5": 0.625 * _PER_UNIT, "alpha = 7": 0.875 * _PER_UNIT},
 )
-PER_LOG_D = near(
+PER_LOG_D = nearer(
     _PER_LOG,
     0.5 * _PER_UNIT,
-    0.03 * 0.5 * _PER_UNIT,
     {"alpha = 1.5": 0.375 * _PER_UNIT, "alpha = 3": 0.75 * _PER_UNIT},
 )
 LOGARITHMIC = predicts_better("logarithm")
@@ -179,10 +176,9 @@ _ITERATIONS = "exponent of n in the iterations"
 _EM_1 = near(
     _ITERATIONS, 3 / 4, 0.005, {"n^(1/2)": 1 / 2, "n^(2/3)": 2 / 3, "n^(4/5)": 4 / 5, "n": 1.0}
 )
-_EM_D = near(
+_EM_D = nearer(
     _ITERATIONS,
     1 / 2,
-    0.01,
     {"n^(1/3)": 1 / 3, "n^(2/5)": 2 / 5, "n^(3/5)": 3 / 5, "n^(3/4)": 3 / 4},
 )
 _POWER = predicts_better("power")
