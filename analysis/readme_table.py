@@ -20,14 +20,19 @@ KEYS = (
     "theorem-1b-iterations",
     "em-iterations-1",
     "em-iterations-d",
+    "theorem-1-conditions",
     "divergence-and-rescue",
+    "practical-procedure",
     "lemma-4a",
     "diagonal-equal",
     "diagonal-generic",
     "diagonal-radius",
     "general-printed",
     "general-centred",
+    "minimax-radii",
     "rival-newton-anderson",
+    "rival-moments",
+    "optimal-cost",
 )
 
 
@@ -54,7 +59,7 @@ def line(claim: dict) -> str:
         verdict = f"**{verdict}**"
     measured = f"{one['quantity']}: {interval(one)}"
     cells = (claim["title"], verdict, measured, theory, one["excluded"] or "")
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def table(folder: Path) -> str:

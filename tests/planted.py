@@ -77,14 +77,14 @@ def _shapes(rng, n):
     return dict(zip(names, rng.standard_normal(5) * math.sqrt(24.0 / n), strict=True))
 
 
-def _noise(rng, size=0.12):
+def _noise(rng, size=0.15):
     return math.exp(size * rng.standard_normal())
 
 
 def _errors(truth):
     rng = np.random.default_rng(1)
     for d in (1, 2):
-        for n in (10**4, 10**5, 10**6, 10**7, 10**8, 10**9):
+        for n in (10**4, 10**6, 10**8, 10**10, 10**12, 10**14):  # as far as the study goes
             radius = n ** truth[f"location_{d}"]
             for replicate in range(truth["replicates"]):
                 yield _row(

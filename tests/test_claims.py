@@ -190,7 +190,7 @@ def test_settings_say_what_was_run():
     for part in (
         "isotropic",
         "d = 1",
-        "1e04 to 1e09",
+        "1e04 to 1e14",
         "40 lattice samples",
         "beta 0.8",
         "10% held",
