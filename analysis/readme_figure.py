@@ -50,11 +50,10 @@ def medians(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame, path: str) -> None:
-    sns.set_theme(style="ticks", palette="colorblind", font_scale=0.95)
+    sns.set_theme(style="ticks", font_scale=0.95)
     median = medians(table, "cost")
     figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
-    colours = dict(zip(median.index, sns.color_palette("colorblind"), strict=False))
-    colours["NewtonAnderson"] = "black"
+    colours = {name: getattr(eb, str(name)).look.colour for name in median.index}
     aside = {"ELU": 5, "LBFGS": 4, "Newton": -5}  # so that no label covers another
     for (name, line), marker in zip(median.iterrows(), "osv^DPd", strict=True):
         axes.loglog(line.index, line, marker=marker, color=colours[name], ms=5)

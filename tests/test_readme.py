@@ -57,7 +57,7 @@ def test_verdicts_are_those_expected():
 
     expected = {one.title: PAPER.expected[one.key] for one in PAPER.claims}
     shown = dict(
-        re.findall(r"^\| ([^|]+) \| \**([a-z ]+?)\** \| [^|]+ \| [^|]* \|$", TEXT, re.MULTILINE)
+        re.findall(r"^\| ([^|]+) \| \**([a-z ]+?)\** \| .+ \| .* \| .* \|$", TEXT, re.MULTILINE)
     )
     shown.pop("claim", None)
     assert len(shown) >= 10
