@@ -400,7 +400,7 @@ class TestPage:
             "exponent",
             "−0.1236 [−0.1266, −0.1208]",  # noqa: RUF001
             "within 0.01 of −1/8",  # noqa: RUF001
-            "excludes n^(−1/7)",  # noqa: RUF001
+            "excludes n−1/7",  # noqa: RUF001
             "plain fit: −0.1172 [−0.1201, −0.1149]",  # noqa: RUF001
             "at most 1.1",
             "a note",

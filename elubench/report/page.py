@@ -262,7 +262,7 @@ def _row(one: Measurement) -> Row:
         plain=typeset(plain),
         theory=typeset(said(one.expected.stated)),
         accepted=typeset(one.expected.region),
-        excluded="" if excluded is None else typeset(excluded.named),
+        excluded="" if excluded is None else excluded.named,
         outcome=one.outcome,
         note=one.note,
     )
