@@ -243,7 +243,9 @@ class TestMakefile:
     def test_environment_is_made_once(self, make):
         first = make("verify")
         assert (first.returncode, first.made, first.installed) == (0, True, True)
-        assert first.notes[-1] == "-m elubench verify --level quick --out verification"
+        assert (
+            first.notes[-1] == "-m elubench verify --level quick --out verification --engine dask"
+        )
         assert 'elubench is .venv/bin/elubench; "source .venv/bin/activate" puts' in first.stdout
         second = make("verify")
         assert (second.returncode, second.made, second.installed) == (0, False, False)

@@ -11,12 +11,7 @@ from elubench import rates
 from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em import agreement
 from elubench.papers.beyond_em.axes import CLOSE, IN_A_ROW
-from elubench.papers.beyond_em.claims.shared import (
-    SEVERAL,
-    LemmaTable,
-    at_smallest_d,
-    for_scale,
-)
+from elubench.papers.beyond_em.claims.shared import SEVERAL, LemmaTable, at_smallest_d, for_scale
 from elubench.papers.beyond_em.lemmas.estimates import mean
 from elubench.papers.beyond_em.rows import PANELS
 from elubench.verification.evidence import Evidence
