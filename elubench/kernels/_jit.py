@@ -40,7 +40,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from elubench.kernels._cache import KernelCache, cache_folder
-from elubench.kernels._parts import PartCompiler
 from elubench.kernels._sources import PACKAGE, PARTS
 from elubench.kernels.interrupts import held
 
@@ -92,8 +91,6 @@ def kernel(
     if JIT:
         options["no_cfunc_wrapper"] = signature is None or not pointer
         options["no_cpython_wrapper"] = signature is None and kind != "parallel"
-        if options["no_cpython_wrapper"]:
-            options["pipeline_class"] = PartCompiler
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
