@@ -69,7 +69,7 @@ def test_a_kernel_without_a_signature_is_for_kernels(folder):
 
 @needs_jit
 def test_a_plain_kernel_is_a_function_for_python(folder):
-    """The same before and after another kernel has had it compiled; no machine code is made of it."""
+    """The same before and after another kernel has had it compiled."""
     part = _jit.kernel("exact", plain=True)(cube)
 
     def whole(x):
