@@ -253,7 +253,7 @@ _D_SCALE = at_most(
 )
 _D_ITERATIONS = at_most(
     "exponent of d in the iterations",
-    -0.48,
+    -0.45,  # half way to the nearest rival
     -1 / 2,
     {"no dependence": 0.0, "d^(-1/4)": -1 / 4, "d^(-2/5)": -2 / 5},
 )
