@@ -349,8 +349,15 @@ def condense_all(monkeypatch):
     return now
 
 
-@pytest.mark.parametrize("model", ["isotropic", "diagonal", "general"])
-@pytest.mark.parametrize("kind", ["Gaussian", "two parts", "t2", "exponential"])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (model, kind)
+        for model in ("isotropic", "diagonal", "general")
+        for kind in ("Gaussian", "two parts", "t2", "exponential", "outlier")
+        if (model, kind) != ("general", "outlier")  # the next test
+    ],
+)
 def test_fits_agree(model, kind, condense_all):
     x = (rows(kind, N) * 3.0)[:, None]
     expected = eb.fit(x, model)
@@ -369,6 +376,18 @@ def test_fits_agree(model, kind, condense_all):
     sharp = got.evidence.contraction < 0.999
     np.testing.assert_allclose(got.location, expected.location, rtol=1e-12 if sharp else 1e-6)
     np.testing.assert_allclose(got.scale, expected.scale, rtol=1e-12 if sharp else 1e-6)
+
+
+def test_fits_agree_with_an_outlier_as_far_as_digits_go(condense_all):
+    """One component is at the outlier: the scale, about 9, is a difference of numbers of 1e12."""
+    x = (rows("outlier", N) * 3.0)[:, None]
+    expected = eb.fit(x)
+    condense_all()
+    got = eb.fit(x)
+    assert (got.status, got.regime) == (expected.status, expected.regime)
+    np.testing.assert_allclose(got.location, expected.location, rtol=1e-2, atol=0.01)
+    np.testing.assert_allclose(got.scale, expected.scale, rtol=2e-3)
+    assert got.log_likelihood == pytest.approx(expected.log_likelihood, rel=2e-3)
 
 
 def test_a_fit_far_from_zero(condense_all):
