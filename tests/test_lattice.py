@@ -24,10 +24,10 @@ def distribution(d):
     """Nodes and probabilities of one coordinate, as the draws for dimension d use them."""
     seen = []
 
-    def every_node_once(rng, n, dimension, probabilities):
+    def every_node_once(rng, n, coordinates):
+        steps, probabilities = coordinates[0]
         seen.append(probabilities)
-        node = np.arange(len(probabilities))
-        return np.column_stack([node] * dimension), np.ones(len(probabilities), dtype=np.int64)
+        return np.column_stack([steps] * d), np.ones(len(steps), dtype=np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_draw", every_node_once)
@@ -258,6 +258,92 @@ class TestAsSample:
         nodes[:], counts[:] = 0, 0
         assert sample.moments().m1.tolist() == [11 / 7]
         assert (sample.nodes.tolist(), sample.counts.tolist()) == ([[1.0], [2.0]], [3.0, 4.0])
+
+
+class TestMixture:
+    """Gaussians of one scale at several locations, on one lattice."""
+
+    @pytest.mark.parametrize("d", [1, 2, 3, 4])
+    @pytest.mark.parametrize("location", [0.0, 1e-3, 0.3, -2.7])
+    def test_moments_of_a_coordinate(self, d, location):
+        """As exact as at location 0: aliasing does not depend on where the nodes are."""
+        steps, probabilities = lattice._coordinate(location, lattice.SPACING[d])
+        x = steps * lattice.SPACING[d] - location
+        rounding = naive.EPS * (12 + x**2)
+        for order, expected in enumerate((1, 0, 1, 0, 3, 0, 15, 0, 105)):
+            terms = probabilities * x**order
+            bound = math.fsum(np.abs(terms) * rounding) + 2e-30 * abs(expected)
+            assert abs(math.fsum(terms) - expected) <= bound
+
+    def test_against_direct_draws(self):
+        """Counts in boxes: a lattice of 2e5 draws against as many rows drawn one by one."""
+        n, locations, weights = 200_000, np.array([[-1.0, 0.5], [1.5, 0.0]]), (0.3, 0.7)
+        sample = LatticeSample.mixture(n, 2, locations, 0.25, weights, seed=5)
+        rng = np.random.default_rng(6)
+        which = rng.random(n) < weights[1]
+        rows = locations[which.astype(int)] + 0.5 * rng.standard_normal((n, 2))
+        # edges half way between nodes, so that rounding onto the lattice crosses none
+        edges = 0.5 * lattice.SPACING[2] * (np.arange(-30, 31, 4) + 0.5)
+        ours, *_ = np.histogram2d(*sample.nodes.T, bins=[edges] * 2, weights=sample.counts)
+        theirs, *_ = np.histogram2d(*rows.T, bins=[edges] * 2)
+        both = ours + theirs
+        full = both > 20
+        statistic = np.sum((ours - theirs)[full] ** 2 / both[full])
+        assert 1e-4 < stats.chi2.sf(statistic, full.sum()) < 1 - 1e-4
+
+    @pytest.mark.parametrize("n", [10**6, 10**12, MOST])
+    def test_moments(self, n):
+        locations, weights = [[-0.5, 0.0, 1.0], [1.0, 0.25, 1.0]], (1, 3)
+        sample = LatticeSample.mixture(n, 3, locations, [1.0, 4.0, 0.5], weights, seed=1)
+        assert sample.n == n
+        mean = np.average(locations, axis=0, weights=weights)
+        between = np.average((np.asarray(locations) - mean) ** 2, axis=0, weights=weights)
+        variance = np.array([1.0, 4.0, 0.5]) + between
+        found = sample.counts @ sample.nodes / n
+        np.testing.assert_allclose(found, mean, atol=6 * np.sqrt(variance.max() / n))
+        spread = sample.counts @ (sample.nodes - found) ** 2 / n
+        np.testing.assert_allclose(spread, variance, atol=6 * variance.max() * np.sqrt(2 / n))
+
+    def test_components_share_nodes(self):
+        sample = LatticeSample.mixture(10**12, 2, [[-0.3, 0.1], [0.3, -0.1]], seed=0)
+        assert len(np.unique(sample.nodes, axis=0)) == len(sample.nodes)
+        steps = sample.nodes / lattice.SPACING[2]
+        np.testing.assert_array_equal(steps, np.round(steps))
+        assert sample.even_tiles().rows < 0.55 * sample.tiles.rows
+
+    def test_seeds(self):
+        def drawn(**changed):
+            options = {"n": 10**9, "d": 1, "locations": [[-1.0], [1.0]], "seed": 3} | changed
+            return LatticeSample.mixture(**options)
+
+        np.testing.assert_array_equal(drawn().counts, drawn().counts)
+        for changed in ({"seed": 4}, {"n": 10**9 + 1}, {"weights": (0.5, 0.500001)}):
+            other = drawn(**changed)
+            assert (
+                len(other.counts) != len(drawn().counts) or (other.counts != drawn().counts).any()
+            )
+        np.testing.assert_array_equal(drawn(weights=(2, 2)).counts, drawn().counts)
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"n": 1}, "n must be >= 2"),
+            ({"d": 5}, "d must be"),
+            ({"locations": [1.0, 2.0]}, "locations must be a 2D array"),
+            ({"locations": [[1.0, 2.0]]}, "locations must be finite, k rows of 1 numbers"),
+            ({"locations": [[math.nan]]}, "locations must be finite"),
+            ({"locations": [[1e7]]}, "locations must be within 1,000,000 standard deviations"),
+            ({"scale": 0.0}, "scale must be > 0"),
+            ({"weights": [1.0]}, r"weights must have shape \(2,\)"),
+            ({"weights": [0.0, 0.0]}, "weights must leave at least 1"),
+            ({"weights": [-1.0, 2.0]}, "weights must be >= 0"),
+            ({"seed": -1}, "seed must be >= 0"),
+        ],
+    )
+    def test_refused(self, changed, message):
+        options = {"n": 10, "d": 1, "locations": [[-1.0], [1.0]], "seed": 0} | changed
+        with pytest.raises(ValueError, match=message):
+            LatticeSample.mixture(**options)
 
 
 class TestFolding:

@@ -62,7 +62,7 @@ def test_where_em_is_seen_to_be_geometric(d: int) -> None:
 
 
 def test_samples_are_mixtures() -> None:
-    n, theta = 10**10, 1.25  # on the lattice, where nodes of both parts meet
+    n, theta = 10**10, 1.25
     for d in (1, 2):
         sample = separation.two_gaussians(n, d, theta, seed=3)
         assert sample.n == n
@@ -132,7 +132,7 @@ def test_em_under_separation() -> None:
         (lambda: separation.contraction(-1.0, 1), "theta must be"),
         (lambda: separation.contraction(1.0, 0), "d must be >= 1"),
         (lambda: separation.visible_from(5, 1), "budget must exceed"),
-        (lambda: separation.two_gaussians(2, 1, 1.0, 0), "n must be >= 4"),
+        (lambda: separation.two_gaussians(1, 1, 1.0, 0), "n must be >= 2"),
     ],
 )
 def test_bad_arguments(call, message: str) -> None:

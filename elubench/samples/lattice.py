@@ -16,6 +16,8 @@ coordinate by coordinate, so n = 10^12 costs as much as n = 10^3.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +31,7 @@ from elubench.samples.draws import affine
 #: Distance of neighbouring nodes by d, for a standard normal.
 SPACING = {1: 0.125, 2: 0.25, 3: 0.4, 4: 0.5}
 _REACH = 9.5  # P(|X| > 9.5) = 2e-21: no draw of 10^16 would fall outside
+_FARTHEST = 1_000_000  # standard deviations that a component may be from 0: nodes are exact there
 #: Largest d and n of a sample; counts up to 2^53 are exact as float64.
 MOST_D, MOST_N = max(SPACING), 2**53
 
@@ -71,16 +74,50 @@ class LatticeSample(PackedSample):
         d = checks.integer(d, "d", 1, MOST_D)
         seed = checks.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
-        spacing = SPACING[d]
-        # The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets the
-        # rest with its rounding errors: the heaviest nodes come last, where these do not matter.
-        reach = round(_REACH / spacing)
-        steps = np.array(sorted(range(-reach, reach + 1), key=abs, reverse=True))
-        probabilities = np.exp(-0.5 * (steps * spacing) ** 2)
-        probabilities /= probabilities.sum()
-        rng = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence([seed, d, n])))
-        indices, counts = _draw(rng, n, d, probabilities)
-        return cls(shift + spread * (steps[indices] * spacing), counts)
+        steps, counts = _draw(_generator(seed, d, n), n, [_coordinate(0.0, SPACING[d])] * d)
+        return cls(shift + spread * (steps * SPACING[d]), counts)
+
+    @classmethod
+    def mixture(
+        cls,
+        n: int,
+        d: int,
+        locations: ArrayLike,
+        scale: ArrayLike = 1.0,
+        weights: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> LatticeSample:
+        """n draws from Gaussians at these locations, (k, d), with the same scale; d <= 4.
+
+        Each draw is from component j with probability ``weights[j]``, 1/k unless given. All components
+        live on the same lattice, about 0: a location moves probabilities, not nodes. Where components
+        are apart, u is large, and the error that this module states for d = 3 and 4 applies.
+        """
+        n = checks.integer(n, "n", 2, MOST_N)
+        d = checks.integer(d, "d", 1, MOST_D)
+        seed = checks.integer(seed, "seed", 0)
+        centres = np.asarray(checks.table(locations, "locations"), dtype=np.float64)
+        if centres.shape[1] != d or not np.isfinite(centres).all():
+            raise ValueError(f"locations must be finite, k rows of {d} numbers, got {locations!r}")
+        shares = checks.weights(weights, len(centres), least=1)
+        shares = np.ones(len(centres)) if shares is None else shares
+        _, spread = affine(0.0, scale, d)
+        if (np.abs(centres) > _FARTHEST * spread).any():
+            raise ValueError(
+                f"locations must be within {_FARTHEST:,} standard deviations of 0, got {locations!r}"
+            )
+        rng = _generator(seed, d, n, len(centres))
+        parts = [
+            _draw(rng, int(count), [_coordinate(float(one), SPACING[d]) for one in centre / spread])
+            for count, centre in zip(
+                rng.multinomial(n, shares / shares.sum()), centres, strict=True
+            )
+        ]
+        steps, counts = _merged(
+            np.concatenate([steps for steps, _ in parts]),
+            np.concatenate([counts for _, counts in parts]).astype(np.float64),
+        )
+        return cls(spread * (steps * SPACING[d]), counts)
 
     @staticmethod
     def expected_rows(n: int, d: int, even: bool) -> float:
@@ -120,31 +157,60 @@ class LatticeSample(PackedSample):
         return self._even
 
 
+#: Nodes of a coordinate, in steps of the lattice from 0, and their probabilities.
+_Coordinate = tuple[NDArray[np.int64], Floats]
+
+
+def _generator(*key: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))
+
+
+def _coordinate(location: float, spacing: float) -> _Coordinate:
+    """A Gaussian of unit variance on the lattice.
+
+    The multinomial draw subtracts probabilities from 1 as it goes, and the last node gets the rest
+    with its rounding errors: the heaviest nodes come last, where these do not matter.
+    """
+    reach, middle = round(_REACH / spacing), round(location / spacing)
+    order = sorted(
+        range(middle - reach, middle + reach + 1),
+        key=lambda step: abs(step * spacing - location),
+        reverse=True,
+    )
+    steps = np.array(order)
+    probabilities = np.exp(-0.5 * (steps * spacing - location) ** 2)
+    return steps, probabilities / probabilities.sum()
+
+
 def _draw(
-    rng: np.random.Generator, n: int, d: int, probabilities: Floats
+    rng: np.random.Generator, n: int, coordinates: Sequence[_Coordinate]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices (k, d) and counts (k,) of the nodes that n draws of d independent coordinates hit."""
-    indices = np.zeros((1, 0), dtype=np.int64)
+    """Steps (k, d) and counts (k,) of the nodes that n draws of independent coordinates hit."""
+    found = np.zeros((1, 0), dtype=np.int64)
     counts = np.array([n], dtype=np.int64)
-    for _ in range(d):
+    for steps, probabilities in coordinates:
         drawn = rng.multinomial(counts, probabilities)
         parent, node = np.nonzero(drawn)
-        indices = np.column_stack([indices[parent], node])
+        found = np.column_stack([found[parent], steps[node]])
         counts = drawn[parent, node]
-    return indices, counts
+    return found, counts
 
 
 def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """Each node and its mirror image merged into one row."""
     first = np.take_along_axis(nodes, np.argmax(nodes != 0, axis=1)[:, None], axis=1)
-    mirrored = np.where(first < 0, -nodes, nodes) + 0.0  # + 0.0 turns -0 into 0
-    code = np.zeros(len(nodes), dtype=np.int64)
-    for column in mirrored.T:  # ranks of ranks, so that a code never exceeds the number of nodes
+    return _merged(np.where(first < 0, -nodes, nodes) + 0.0, counts)  # + 0.0 turns -0 into 0
+
+
+def _merged(rows: NDArray[Any], counts: Floats) -> tuple[NDArray[Any], Floats]:
+    """Distinct rows, with the counts of equal ones added."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:  # ranks of ranks, so that a code never exceeds the number of rows
         values, rank = np.unique(column, return_inverse=True)
         _, code = np.unique(code * len(values) + rank, return_inverse=True)
     _, kept, where = np.unique(code, return_index=True, return_inverse=True)
     together: Floats = np.bincount(where, weights=counts).astype(np.float64)
-    return mirrored[kept], together
+    return rows[kept], together
 
 
 def _tiles(nodes: Floats, counts: Floats) -> Tiles:

@@ -67,22 +67,8 @@ def visible_from(budget: int, d: int, evidence: float = 5.0) -> float:
 
 def two_gaussians(n: int, d: int, theta: float, seed: int) -> LatticeSample:
     """n draws from N(theta u, I) and N(-theta u, I), even odds, u = (1, ..., 1)/sqrt(d), on lattices."""
-    n, seed = checks.integer(n, "n", 4), checks.integer(seed, "seed", 0)
-    theta = checks.real(theta, "theta", above=0.0, closed="above")
-    if theta == 0.0:
-        return LatticeSample.gaussian(n, d, seed=seed)
-    rng = np.random.default_rng([seed, d, n])
-    first = int(rng.binomial(n, 0.5))
-    parts = [
-        LatticeSample.gaussian(
-            count, d, seed=2 * seed + place, location=sign * theta / math.sqrt(d)
-        )
-        for place, (count, sign) in enumerate(((first, 1.0), (n - first, -1.0)))
-    ]
-    nodes = np.concatenate([part.nodes for part in parts])
-    counts = np.concatenate([part.counts for part in parts])
-    rows, where = np.unique(nodes, axis=0, return_inverse=True)
-    return LatticeSample(rows, np.bincount(where.ravel(), weights=counts))
+    locations = theta / math.sqrt(d) * np.outer([-1.0, 1.0], np.ones(d))
+    return LatticeSample.mixture(n, d, locations, seed=seed)
 
 
 #: Half the distance between the two true locations, in standard deviations.
