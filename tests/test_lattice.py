@@ -327,7 +327,7 @@ class TestMixture:
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
-            ({"n": 1}, "n must be >= 2"),
+            ({"n": 1}, "n must be between 2"),
             ({"d": 5}, "d must be"),
             ({"locations": [1.0, 2.0]}, "locations must be a 2D array"),
             ({"locations": [[1.0, 2.0]]}, "locations must be finite, k rows of 1 numbers"),

@@ -132,7 +132,7 @@ def test_em_under_separation() -> None:
         (lambda: separation.contraction(-1.0, 1), "theta must be"),
         (lambda: separation.contraction(1.0, 0), "d must be >= 1"),
         (lambda: separation.visible_from(5, 1), "budget must exceed"),
-        (lambda: separation.two_gaussians(1, 1, 1.0, 0), "n must be >= 2"),
+        (lambda: separation.two_gaussians(1, 1, 1.0, 0), "n must be between 2"),
     ],
 )
 def test_bad_arguments(call, message: str) -> None:

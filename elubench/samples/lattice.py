@@ -96,7 +96,7 @@ class LatticeSample(PackedSample):
         n = checks.integer(n, "n", 2, MOST_N)
         d = checks.integer(d, "d", 1, MOST_D)
         seed = checks.integer(seed, "seed", 0)
-        centres = np.asarray(checks.table(locations, "locations"), dtype=np.float64)
+        centres = np.asarray(checks.table(locations, "locations", least=1), dtype=np.float64)
         if centres.shape[1] != d or not np.isfinite(centres).all():
             raise ValueError(f"locations must be finite, k rows of {d} numbers, got {locations!r}")
         shares = checks.weights(weights, len(centres), least=1)
