@@ -129,7 +129,7 @@ def corrected(
     if predicted is not None and not callable(predicted):
         raise TypeError(f"predicted must be a function of {by}, got {predicted!r}")
     promised = math.nan if stated is None else checks.real(stated, "stated")
-    powers = [_power(term, by, f"terms[{place}]") for place, term in enumerate(terms)]
+    powers = [power_of(term, by, f"terms[{place}]") for place, term in enumerate(terms)]
     if len(set(powers)) < len(powers):
         raise ValueError(f"terms must differ, got {tuple(terms)!r}")
     names = checked_names(controls, frame)
@@ -190,7 +190,7 @@ def corrected(
     )
 
 
-def _power(term: str | float, by: str, name: str) -> float:
+def power_of(term: str | float, by: str, name: str) -> float:
     """The e of a term n^(-e)."""
     if not isinstance(term, str):
         return checks.real(term, name, above=0.0)

@@ -21,7 +21,7 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from elubench.report.page import SIGNS
+from elubench.report.html import SIGNS
 from elubench.report.style import as_png
 from elubench.report.summary import value_of, with_interval
 from elubench.report.typesetting import maths, typeset

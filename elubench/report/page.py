@@ -2,27 +2,22 @@
 
     write_report(paper, findings, evidence, folder)    report.html, claims.json, claims.md
 
-Whatever comes from data goes through the template's autoescape. Each figure is embedded once, with the
-first claim that shows it; later claims link to it.
+Each figure is embedded once, with the first claim that shows it; later claims link to it.
 """
 
 from __future__ import annotations
 
-import base64
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-
-import jinja2
 
 from elubench.report import summary
 from elubench.report.figures import FigureMaker
 from elubench.report.glossary import glossary
-from elubench.report.style import as_svg
-from elubench.report.typesetting import maths, typeset
+from elubench.report.html import REPORT as REPORT
+from elubench.report.html import Picture, made_by, picture, rendered, slug
+from elubench.report.typesetting import typeset
 from elubench.studies.store import write_whole
 from elubench.text import duration
 from elubench.verification.deciding import rules_hash
@@ -31,46 +26,9 @@ from elubench.verification.expectations import said
 from elubench.verification.paper import Paper
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement
 
-REPORT, CLAIMS_MARKDOWN = "report.html", "claims.md"
+CLAIMS_MARKDOWN = "claims.md"
 #: A table of more rows shows its first ones and all that do not agree; the rest folds.
 MOST_ROWS, FIRST_ROWS = 10, 5
-
-#: Shown beside the word, so that a verdict does not rest on colour.
-SIGNS = {"supported": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "∅"}
-#: Columns of results that say what made them.
-_MADE_BY = {
-    "elubench": "elubench",
-    "commit": "commit",
-    "python": "Python",
-    "numpy": "NumPy",
-    "numba": "Numba",
-    "scipy": "SciPy",
-    "cpu": "processor",
-    "threads": "threads",
-    "engine": "engine",
-}
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """Rows of text; the first column names the algorithm. ``title`` is short, ``caption`` complete."""
-
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure as the page embeds it."""
-
-    number: int
-    anchor: str
-    title: str
-    alt: str
-    caption: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -163,12 +121,8 @@ def render(
     ]
     rivals = gallery.place(key for key, maker in paper.figures.items() if maker.rivals)
     others = gallery.place(paper.figures)[0]
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["maths"] = maths
-    text = resources.files("elubench.report").joinpath("page.html").read_text("utf-8")
-    return environment.from_string(text).render(
+    return rendered(
+        "page.html",
         paper=paper,
         sections=[one for one in sections if one.finding.verdict != "not testable"],
         undecidable=[one for one in sections if one.finding.verdict == "not testable"],
@@ -176,7 +130,6 @@ def render(
         glossary=glossary(paper.glossary),
         counts=[(verdict, summary.counts(findings)[verdict]) for verdict in VERDICTS],
         counted=summary.counted(findings),
-        signs=SIGNS,
         tables=paper.tables(evidence),
         rivals=rivals,
         others=others,
@@ -215,15 +168,7 @@ class _Gallery:
         if drawn is None:
             return None
         number = 1 + sum(picture is not None for picture in self._placed.values())
-        content = base64.b64encode(as_svg(drawn)).decode("ascii")
-        return Picture(
-            number,
-            f"fig-{_slug(key)}",
-            maker.title,
-            maker.alt,
-            maker.caption(self._evidence),
-            f"data:image/svg+xml;base64,{content}",
-        )
+        return picture(drawn, number, key, maker.title, maker.alt, maker.caption(self._evidence))
 
 
 def _section(finding: Finding, anchor: str, gallery: _Gallery) -> Section:
@@ -268,19 +213,15 @@ def _row(one: Measurement) -> Row:
     )
 
 
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
-
-
 def _anchors(keys: Iterable[str]) -> list[str]:
     """A name for each key that a link can hold, no two the same."""
     made: list[str] = []
     for key in keys:
-        slug, count = _slug(key), 1
-        while slug in made:
+        name, count = slug(key), 1
+        while name in made:
             count += 1
-            slug = f"{_slug(key)}-{count}"
-        made.append(slug)
+            name = f"{slug(key)}-{count}"
+        made.append(name)
     return made
 
 
@@ -292,21 +233,12 @@ def _command(paper: Paper, evidence: Evidence) -> str:
 
 
 def _facts(evidence: Evidence, seconds: float | None) -> list[tuple[str, str]]:
-    """What made the rows: from the rows themselves, so that a mixed history shows."""
-    results = evidence.results
+    """What was run, and what made the rows."""
     facts = [
         ("level", f"{evidence.level} (studies: {', '.join(evidence.studies)})"),
         ("seed", str(evidence.seed)),
-        ("runs", f"{len(results):,}"),
+        *made_by(evidence.results),
     ]
-    for column, name in _MADE_BY.items():
-        if column in results:
-            found = sorted({str(value) for value in results[column].dropna()})
-            if found:
-                facts.append((name, ", ".join(found)))
-    if "seconds" in results:
-        spent = float(results["seconds"].sum())
-        facts.append(("time in runs", f"{duration(spent)}, all workers together"))
     if seconds is not None:
         facts.append(("wall-clock time", duration(seconds)))
     return facts

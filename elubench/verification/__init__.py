@@ -16,6 +16,7 @@ from elubench.verification.paper import Chapter as Chapter
 from elubench.verification.paper import Level as Level
 from elubench.verification.paper import Paper as Paper
 from elubench.verification.paper import Probe as Probe
+from elubench.verification.toml_claims import claims_in as claims_in
 from elubench.verification.verdicts import Claim as Claim
 from elubench.verification.verdicts import Finding as Finding
 from elubench.verification.verdicts import Measurement as Measurement

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +26,10 @@ class Evidence:
     tables: dict[str, pd.DataFrame]
 
     def rows(self, **conditions: Any) -> pd.DataFrame:
-        """Rows of the first study that has any with these values; a list stands for any of its items.
+        """Rows of the first study that has any with these values.
 
-        An empty frame where no study has them.
+        A list stands for any of its items, ``{"least": a, "most": b}`` for what lies between. An empty
+        frame where no study has such rows.
         """
         return _first(self.results, self.studies, conditions)
 
@@ -39,11 +42,20 @@ class Evidence:
         return _first(self.traces, self.studies[::-1], conditions)
 
 
-def _first(frame: pd.DataFrame, order: tuple[str, ...], conditions: dict[str, Any]) -> pd.DataFrame:
+def chosen(frame: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.Series[bool]:
+    """Which rows satisfy conditions as :meth:`Evidence.rows` takes them."""
     keep = pd.Series(True, index=frame.index)
     for column, value in conditions.items():
-        keep &= frame[column].isin(value if isinstance(value, list | tuple) else [value])
-    found = frame[keep]
+        if isinstance(value, Mapping):
+            ends = value.get("least", -math.inf), value.get("most", math.inf)
+            keep &= frame[column].astype(float).between(*ends)
+        else:
+            keep &= frame[column].isin(value if isinstance(value, list | tuple) else [value])
+    return keep
+
+
+def _first(frame: pd.DataFrame, order: tuple[str, ...], conditions: dict[str, Any]) -> pd.DataFrame:
+    found = frame[chosen(frame, conditions)]
     for study in order:
         part = found[found["study"] == study]
         if len(part):

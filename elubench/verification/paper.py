@@ -15,7 +15,8 @@ A paper is a Python file or a package with a ``PAPER``:
                   levels={"quick": Level(studies=("grid",))})
 
 Here ``grid.toml``, beside the file, is a study. Larger papers keep their levels and the verdicts that
-they expect in TOML files: see :func:`levels_in` and :func:`expected_in`.
+they expect in TOML files: see :func:`levels_in` and :func:`expected_in`. Claims of the common kinds need
+no Python: see :func:`elubench.verification.claims_in`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Paper:
     glossary : words of this paper with their meanings, for the report.
     probes : by name; a level says which of them run.
     figures : :class:`elubench.report.figures.FigureMaker` by key, in the order of the report.
-    tables : from evidence to :class:`elubench.report.page.PageTable`, which compare the algorithms.
+    tables : from evidence to :class:`elubench.report.html.PageTable`, which compare the algorithms.
     expected : the verdict that each claim is expected to get, by its key.
     unnamed : whether folders from before papers had names hold this one.
     source : the file or folder that it was loaded from; set by :func:`load`.
@@ -131,6 +132,9 @@ class Paper:
         twice = sorted({key for key in keys if keys.count(key) > 1})
         if twice:
             raise ValueError(f"paper {self.name}: two claims have the key {twice[0]!r}")
+        for claim, measure in self.entries:
+            for figure in getattr(measure, "figures", ()):  # one in TOML names them beforehand
+                checks.choice(figure, f"figures of the claim {claim.key!r}", tuple(self.figures))
         for name, level in self.levels.items():
             for probe in level.probes:
                 checks.choice(probe, f"probe of the level {name}", tuple(self.probes))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from elubench.papers.beyond_em.rows import DIMENSIONS, to_radius, validated
 from elubench.report.captions import about, sentence
-from elubench.report.page import PageTable
+from elubench.report.html import PageTable
 from elubench.report.race import priced, race_table
 from elubench.report.style import in_order, size
 from elubench.verification.evidence import Evidence
