@@ -409,7 +409,7 @@ class TestPage:
             "not testable",
             "Beyond EM: claims checked against measurements",
             "Ren, Cui, Sanghavi, Ho",
-            "elubench verify beyond-em --level quick --out verification",
+            "elubench verify beyond-em --level quick",
             "a processor",
             "1 min 15 s",
             "Passes to the radius",

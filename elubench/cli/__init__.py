@@ -7,13 +7,15 @@ that ``elubench --help`` does not wait for a compiler to load.
 
 from collections.abc import Sequence
 
-from elubench.cli import fit, info, machinery, peers, report, study, verify, warmup
+from elubench.cli import fit, info, machinery, paper, papers, peers, report, study, verify, warmup
 
 COMMANDS: dict[str, machinery.Command] = {
     "fit": fit,
     "study": study,
     "verify": verify,
     "report": report,
+    "paper": paper,
+    "papers": papers,
     "peers": peers,
     "warmup": warmup,
     "info": info,

@@ -8,21 +8,49 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from elubench.papers.verifying import Verification
 
-SUMMARY = "write a verification's report again from its folder"
+SUMMARY = "write the page of a verification or a study from its folder, or an index of several"
+
+_INDEX = "index.html"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The folder."""
-    parser.add_argument("out", metavar="DIR", help="the verification's folder")
+    """The folders, and where the index goes."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        metavar="DIR",
+        help="folder of a verification or a study; its page is report.html in it",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help=f"page that links all of them (default with several folders: {_INDEX})",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the report and print the verdicts."""
+    """Write the pages, print the verdicts, and write the index if there is to be one."""
+    from elubench import studies
     from elubench.cli.progress import plain_warnings
     from elubench.papers import verifying
+    from elubench.report.index_page import write_index
+    from elubench.report.study_page import write_study_report
+    from elubench.verification.gathering import recorded
 
+    verified, studied, status = [], [], 0
     with plain_warnings():
-        return show(verifying.report(options.out))
+        for folder in options.folders:
+            if recorded(folder) is None:
+                page = write_study_report(folder)
+                studied.append((studies.study_progress(folder), page))
+                print(f"report: {page}")
+            else:
+                done = verifying.report(folder)
+                status = max(status, show(done))
+                verified.append(done)
+        if options.out is not None or len(options.folders) > 1:
+            print(f"index: {write_index(verified, studied, options.out or _INDEX)}")
+    return status
 
 
 def show(done: Verification) -> int:

@@ -33,7 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one of the paper's levels: for beyond-em quick (default, minutes), paper, or "
         "asymptotic (n up to 10^12)",
     )
-    parser.add_argument("--out", metavar="DIR", default=_OUT, help=f"folder (default: {_OUT})")
+    parser.add_argument(
+        "--out", metavar="DIR", help=f"folder (default: {_OUT}, for other papers {_OUT}-NAME)"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of the samples")
     which.add_argument(
@@ -41,9 +43,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="verify with the seeds 1 to N and count how often each verdict changes; resumes "
-        f"(default folder: {_OUT}-seeds)",
+        "(default folder: the same with -seeds)",
     )
     engine_options(parser)
+
+
+def folder_of(options: argparse.Namespace) -> str:
+    """The folder that was given, or the paper's own."""
+    from elubench.papers.verifying import DEFAULT, named
+
+    if options.out is not None:
+        return str(options.out)
+    paper = "" if options.paper == DEFAULT else f"-{named(options.paper).name}"
+    return f"{_OUT}{paper}{'' if options.seeds is None else '-seeds'}"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,9 +65,7 @@ def run(options: argparse.Namespace) -> int:
     from elubench.papers.reseeding import verify_seeds
     from elubench.papers.verifying import verify
 
-    bar, out = Bar(), options.out
-    if options.seeds is not None and out == _OUT:
-        out = f"{_OUT}-seeds"
+    bar, out = Bar(), folder_of(options)
 
     def say(line: str) -> None:
         bar.close()

@@ -26,7 +26,7 @@ DEFAULT = "beyond-em"
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found."""
+    """What a verification found, and where its report is."""
 
     paper: Paper
     evidence: Evidence
@@ -49,8 +49,13 @@ class Verification:
 
 def shipped() -> dict[str, str]:
     """The folders beside this file that are papers, by the names of the papers."""
-    folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
+    folders = [path.parent.name for path in Path(__file__).parent.glob("[!_]*/__init__.py")]
     return {folder.replace("_", "-"): folder for folder in sorted(folders)}
+
+
+def place_of(name: str) -> Path:
+    """The folder of a paper that ships."""
+    return Path(__file__).parent / shipped()[name]
 
 
 def named(paper: Paper | str | Path) -> Paper:

@@ -114,10 +114,9 @@ def render(
 ) -> str:
     """The page as text."""
     gallery = _Gallery(evidence, paper.figures)
-    anchors = _anchors(finding.claim.key for finding in findings)
     sections = [
         _section(finding, anchor, gallery)
-        for finding, anchor in zip(findings, anchors, strict=True)
+        for finding, anchor in zip(findings, anchors_of(findings), strict=True)
     ]
     rivals = gallery.place(key for key, maker in paper.figures.items() if maker.rivals)
     others = gallery.place(paper.figures)[0]
@@ -213,14 +212,14 @@ def _row(one: Measurement) -> Row:
     )
 
 
-def _anchors(keys: Iterable[str]) -> list[str]:
-    """A name for each key that a link can hold, no two the same."""
+def anchors_of(findings: Sequence[Finding]) -> list[str]:
+    """A name for each claim that a link can hold, no two the same."""
     made: list[str] = []
-    for key in keys:
-        name, count = slug(key), 1
+    for finding in findings:
+        name, count = slug(finding.claim.key), 1
         while name in made:
             count += 1
-            name = f"{slug(key)}-{count}"
+            name = f"{slug(finding.claim.key)}-{count}"
         made.append(name)
     return made
 
@@ -229,7 +228,7 @@ def _command(paper: Paper, evidence: Evidence) -> str:
     words = ["elubench", "verify", str(paper.source or paper.name), "--level", evidence.level]
     if evidence.seed:
         words += ["--seed", str(evidence.seed)]
-    return shlex.join([*words, "--out", "verification"])
+    return shlex.join(words)
 
 
 def _facts(evidence: Evidence, seconds: float | None) -> list[tuple[str, str]]:

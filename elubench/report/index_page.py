@@ -1,0 +1,64 @@
+"""The index: one page that links the pages of several folders, with the verdicts at a glance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+from elubench.report.html import rendered
+from elubench.report.page import anchors_of
+from elubench.report.summary import counted, counts
+from elubench.studies import Progress
+from elubench.studies.store import write_whole
+from elubench.verification.evidence import Evidence
+from elubench.verification.paper import Paper
+from elubench.verification.verdicts import VERDICTS, Finding
+
+
+class Verified(Protocol):
+    """A verification, and where its report is."""
+
+    @property
+    def paper(self) -> Paper: ...
+
+    @property
+    def evidence(self) -> Evidence: ...
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+    @property
+    def report(self) -> Path: ...
+
+
+def write_index(
+    verified: Sequence[Verified], studied: Sequence[tuple[Progress, Path]], out: str | Path
+) -> Path:
+    """Write the index of verifications and studies, each with the path of its page."""
+    path = Path(out)
+
+    def link(page: Path) -> str:
+        return quote(Path(os.path.relpath(page, path.parent)).as_posix())
+
+    page = rendered(
+        "index.html",
+        verified=[
+            {
+                "link": link(one.report),
+                "paper": one.paper,
+                "evidence": one.evidence,
+                "counts": counts(one.findings),
+                "counted": counted(one.findings),
+                "claims": list(zip(anchors_of(one.findings), one.findings, strict=True)),
+            }
+            for one in verified
+        ],
+        studied=[(link(page), progress) for progress, page in studied],
+        verdicts=VERDICTS,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, page.encode("utf-8"))
+    return path
