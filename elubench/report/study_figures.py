@@ -64,8 +64,8 @@ def against_n(rows: pd.DataFrame, columns: Sequence[str]) -> Figure:
     """
     rows = labelled(rows)
     kinds = looks(rows)
-    figure, panels = new_figure(max(2, len(columns)), height=3.2)
-    for axes, column in zip(panels, columns, strict=False):
+    figure, panels = new_figure(len(columns), height=3.2)
+    for axes, column in zip(panels, columns, strict=True):
         for curve, look in reversed(kinds.items()):
             part = rows[rows["curve"] == curve]
             (_counts if column.endswith("_to_radius") else _errors)(axes, part, column, look)
@@ -75,8 +75,6 @@ def against_n(rows: pd.DataFrame, columns: Sequence[str]) -> Figure:
         axes.set_xlabel("sample size n")
         power_ticks(axes, "x")
         power_ticks(axes, "y")
-    for axes in panels[len(columns) :]:
-        axes.set_visible(False)
     handles = [
         Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.dash, label=curve)
         for curve, look in kinds.items()

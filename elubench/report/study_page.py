@@ -37,12 +37,13 @@ _NONE = "–"  # noqa: RUF001
 
 @dataclass(frozen=True)
 class Section:
-    """A block of a study on the page."""
+    """A block of a study on the page; ``without`` says why there are no rates."""
 
     title: str
     about: str
     outcomes: PageTable
-    rates: PageTable
+    rates: PageTable | None
+    without: str
     pictures: tuple[Picture, ...]
 
 
@@ -89,11 +90,8 @@ def _sections(results: pd.DataFrame) -> list[Section]:
                 words = against_n_words(part, columns)
                 pictures.append(picture(drawn, number, f"{number}", title, alt, words))
         described = sentence(about(rows, radius=columns[0].endswith("_to_radius")))
-        made.append(
-            Section(
-                _capital(block), described, _outcomes(rows, columns), _rates(rows), tuple(pictures)
-            )
-        )
+        outcomes, rates = _outcomes(rows, columns), _rates(rows)
+        made.append(Section(_capital(block), described, outcomes, *rates, tuple(pictures)))
     return made
 
 
@@ -147,11 +145,13 @@ def _typical(rows: pd.DataFrame, column: str) -> str:
     return number(math.sqrt(float(np.mean(values**2)))) if len(values) else _NONE
 
 
-def _rates(rows: pd.DataFrame) -> PageTable:
-    """The rates of :func:`elubench.rates.fit_rates`; lines without one say why."""
+def _rates(rows: pd.DataFrame) -> tuple[PageTable | None, str]:
+    """The rates of :func:`elubench.rates.fit_rates`, or why there are none."""
     keys = _keys(rows)
     curves = rows.drop_duplicates(["start", "algorithm", "options"])
     found = fit_rates(rows).merge(curves[["start", "algorithm", "options", "curve"]])
+    if found["estimate"].isna().all():
+        return None, "; ".join(found["note"].unique())
     order = {curve: place for place, curve in enumerate(looks(rows))}
     found = found.assign(place=found["curve"].map(order), remark=found.apply(_remark, axis=1))
     same = found.duplicated([*keys, "curve", "law", "estimate", "low", "high", "remark"])
@@ -171,7 +171,7 @@ def _rates(rows: pd.DataFrame) -> PageTable:
         for _, one in found.iterrows()
     ]
     heads = ("law", "b", "b, upper half of n", "b in theory", *remarked * ("remark",))
-    return PageTable(
+    table = PageTable(
         "Rates",
         "Rates: b with its 95 % bootstrap interval, for the root mean square of an error or the "
         "median of what it took to the radius. Where theory gives no law for a count, the one that "
@@ -180,6 +180,7 @@ def _rates(rows: pd.DataFrame) -> PageTable:
         ("algorithm", *keys, "quantity", *heads),
         tuple(lines),
     )
+    return table, ""
 
 
 def _remark(one: pd.Series[Any]) -> str:

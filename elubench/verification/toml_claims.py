@@ -32,6 +32,7 @@ from elubench import checks, rates
 from elubench.rates.corrections import power_of
 from elubench.rates.exponents import check_statistic
 from elubench.studies.rows import IDENTITY, OUTCOME, SCHEMA, TIME
+from elubench.text import number
 from elubench.verification.evidence import Evidence, chosen
 from elubench.verification.expectations import Expectation, Rival, near, nearer
 from elubench.verification.measuring import (
@@ -77,8 +78,10 @@ def claims_in(path: Path) -> Chapter:
         _only(found, ("claim",), "")
         if not isinstance(found.get("claim"), list):
             raise TypeError("claim must be a list: each claim begins with [[claim]]")
-        for number, given in enumerate(found["claim"], 1):
-            label = f"claim {number}: "
+        for place, given in enumerate(found["claim"], 1):
+            label = f"claim {place}: "
+            if not isinstance(given, dict):
+                raise TypeError(f"must be a table, got {given!r}")
             checks.text(given.get("key"), "key", least=1)
             label = f"claim {given['key']!r}: "
             _add(chapter, given, f"{path}: {label}")
@@ -139,7 +142,7 @@ def _add(chapter: Chapter, given: dict[str, Any], label: str) -> None:
     figures = given.get("figures", [])
     if not isinstance(figures, list):
         raise TypeError(f"figures must be a list of keys, got {figures!r}")
-    how += f" On {_runs(rows)}{f', for each {each}' if each else ''}."
+    how += f", on {_runs(rows)}{f', for each {each}' if each else ''}."
     texts = {key: checks.text(given.get(key), key, least=1) for key in ("title", "place")}
     statement = checks.text(given.get("statement"), "statement", least=1)
     basis: Any = checks.choice(given.get("basis"), "basis", get_args(Basis))
@@ -155,7 +158,8 @@ Made = tuple[Expectation, str, Callable[[pd.DataFrame, str], Measurement]]
 def _exponent(given: dict[str, Any], of: str) -> Made:
     by = checks.choice(given.get("by", "n"), "by", tuple(_AXES))
     statistic = given.get("statistic", "median" if _counts(of) else "rmse")
-    if _counts(of) != (statistic == "median"):
+    known = isinstance(statistic, str | float)
+    if not known or _counts(of) != (statistic == "median"):
         raise ValueError(
             "statistic must be 'median' for what it took to the radius, and for errors 'rmse', 'mean' "
             f"or a number in (0, 1), that quantile; got {statistic!r} for {of}"
@@ -168,13 +172,15 @@ def _exponent(given: dict[str, Any], of: str) -> Made:
             raise TypeError(f"{key} must be a list, got {value!r}")
     for place, term in enumerate(corrections.get("terms", []), 1):
         power_of(term, by, f"terms[{place}]")
+    if "controls" in corrections and isinstance(statistic, float):
+        raise ValueError("controls must be left out for a quantile")
     for control in corrections.get("controls", []):
         checks.choice(control, "controls", tuple(_NUMBERS))
     named = {"rmse": "root mean square", "mean": "mean", "median": "median"}
     how = f"Exponent of {by} in the {named.get(str(statistic), f'{statistic} quantile of the')} "
     how += f"{_words(of)} over replicates"
     listed = [*corrections.get("terms", []), *map(_words, corrections.get("controls", []))]
-    how += f", corrected by {', '.join(map(str, listed))}." if listed else "."
+    how += f", corrected by {' and '.join(map(str, listed))}" if listed else ""
     expected = _expectation(given, f"exponent of {by} in the {_words(of)}")
 
     def take(rows: pd.DataFrame, where: str) -> Measurement:
@@ -199,7 +205,7 @@ def _growth(given: dict[str, Any], of: str) -> Made:
     expected = predicts_better(law)
     how = (
         f"The laws a + b ln {by} and a {by}^b are fitted to the median {_words(of)} without the two "
-        f"largest {by}, and predict it at the largest."
+        f"largest {by}, and predict it at the largest"
     )
 
     def take(rows: pd.DataFrame, where: str) -> Measurement:
@@ -213,7 +219,7 @@ def _ratio(given: dict[str, Any], of: str) -> Made:
     over, under = given["over"], given["under"]
     statistic = "median" if _counts(of) else "root mean square"
     expected = _expectation(given, f"{_words(of)} of {over} over those of {under}")
-    how = f"Ratio of the {statistic} {_words(of)} at the largest n, {over} over {under}."
+    how = f"Ratio of the {statistic} {_words(of)} at the largest n, {over} over {under}"
 
     def take(rows: pd.DataFrame, where: str) -> Measurement:
         one, two = (rows[rows["algorithm"] == name] for name in (over, under))
@@ -239,7 +245,7 @@ def _share(given: dict[str, Any], of: str) -> Made:
     def take(rows: pd.DataFrame, where: str) -> Measurement:
         return share_of(expected, int(chosen(rows, that).sum()), len(rows), where)
 
-    return expected, f"Share of {_runs(that)}.", take
+    return expected, f"Share of {_runs(that)}", take
 
 
 _MAKERS: dict[str, Callable[[dict[str, Any], str], Made]] = {
@@ -337,11 +343,13 @@ def _runs(conditions: Conditions) -> str:
     """Runs that satisfy conditions, in words."""
     said = []
     for column, value in conditions.items():
+        listed = value if isinstance(value, list) else [value]
         if isinstance(value, dict):
-            ends = [f"at {key} {end:g}" for key, end in value.items()]
+            ends = [f"at {key} {number(end)}" for key, end in value.items()]
             said.append(f"{_words(column)} {' and '.join(ends)}")
+        elif all(isinstance(one, str) for one in listed):
+            said.append(f"{_words(column)} {' or '.join(listed)}")
         else:
-            listed = value if isinstance(value, list) else [value]
-            shown = [f"{one:g}" if isinstance(one, float) else str(one) for one in listed]
-            said.append(f"{_words(column)} {' or '.join(shown)}")
+            shown = [str(one).lower() if isinstance(one, bool) else number(one) for one in listed]
+            said.append(f"{_words(column)} = {' or '.join(shown)}")
     return f"runs with {', '.join(said)}" if said else "all runs"
