@@ -34,7 +34,7 @@ def test_one_folder_for_results_and_how_to_call_the_command():
     default = python(
         "from elubench.cli import verify\nimport argparse\n"
         "parser = argparse.ArgumentParser()\nverify.add_options(parser)\n"
-        "print(repr(parser.parse_args([]).out).replace(chr(39), chr(34)))"
+        "print(repr(verify.folder_of(parser.parse_args([]))).replace(chr(39), chr(34)))"
     )
     assert written == [default] == re.findall(r"^elubench report (\S+)", TEXT, re.MULTILINE)
     assert f"writes {default}/report.html" in TEXT
