@@ -22,6 +22,7 @@ MOST_LINES, MOST_LOOSE = 400, 3
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
+    if "_template" not in path.parts  # what a user's own folder begins with
 }
 #: The front door knows all rooms by name, and offers nothing else to them but the version.
 FRONT = {"elubench", "elubench.__main__"}

@@ -11,6 +11,8 @@ from elubench import cli
 from elubench.papers import verifying
 from elubench.report import study_figures, study_page
 from elubench.report.index_page import write_index
+from elubench.report.summary import with_interval
+from elubench.report.typesetting import typeset
 from elubench.studies import study_progress
 from elubench.verification import Chapter, Level, Measured, Paper, at_least
 from elubench.verification.measuring import share_of
