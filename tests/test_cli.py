@@ -183,6 +183,7 @@ class TestVerify:
         arguments = ["verify", "mine/paper.py", "--level", "tiny", "--engine=dask", "--workers=2"]
         assert cli.main(arguments) == 0
         assert (asked["paper"], asked["level"]) == ("mine/paper.py", "tiny")
+        assert asked["out"] == "verification-paper"
         assert (asked["engine"], asked["workers"], asked["scheduler"]) == ("dask", 2, None)
 
 

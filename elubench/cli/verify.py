@@ -49,12 +49,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """The folder that was given, or the paper's own."""
-    from elubench.papers.verifying import DEFAULT, named
+    """The folder that was given, or one named after the paper's name or path."""
+    from elubench.papers.verifying import DEFAULT
 
     if options.out is not None:
         return str(options.out)
-    paper = "" if options.paper == DEFAULT else f"-{named(options.paper).name}"
+    name = Path(options.paper).resolve().name.removesuffix(".py")
+    paper = "" if options.paper == DEFAULT else f"-{name}"
     return f"{_OUT}{paper}{'' if options.seeds is None else '-seeds'}"
 
 
