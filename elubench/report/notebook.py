@@ -11,17 +11,15 @@ import io
 import os
 import re
 from collections.abc import Iterable, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from elubench.report.html import SIGNS
+from elubench.report.html import SIGNS, environment
 from elubench.report.style import as_png
 from elubench.report.summary import value_of, with_interval
 from elubench.report.typesetting import maths, typeset
@@ -43,12 +41,8 @@ def _set(text: str | Markup) -> Markup:
 
 def _made(macro: str, *values: Any) -> str:
     """What a macro of notebook.html makes of these values."""
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["set"] = _set
-    text = resources.files("elubench.report").joinpath("notebook.html").read_text("utf-8")
-    return str(getattr(environment.from_string(text).module, macro)(*values))
+    environment().filters["set"] = _set
+    return str(getattr(environment().get_template("notebook.html").module, macro)(*values))
 
 
 class Html:
