@@ -9,8 +9,8 @@ from conftest import scaled
 import elubench as eb
 from elubench import cli
 from elubench.papers import verifying
+from elubench.papers.indexing import write_index
 from elubench.report import study_figures, study_page
-from elubench.report.index_page import write_index
 from elubench.report.summary import with_interval
 from elubench.report.typesetting import typeset
 from elubench.studies import study_progress
@@ -138,7 +138,7 @@ class TestPage:
 
     def test_what_is_no_study(self, tmp_path, capsys):
         assert cli.main(["report", str(tmp_path)]) == 2
-        assert "is not the folder of a study" in capsys.readouterr().err
+        assert "is not a verification folder, nor one of a study" in capsys.readouterr().err
 
 
 def verified(folder, tmp_path):

@@ -174,6 +174,21 @@ class TestWithoutRows:
             "There are no runs with algorithm SQUAREM, n at least 100,000 at the level quick.",
         )
 
+    def test_too_few_sizes_for_laws(self, tmp_path):
+        given = {"measure": '"growth"', "of": '"cost_to_radius"', "law": '"power"'}
+        given |= {"rows": '{ algorithm = "EM", d = 2, n = { most = 1e4 } }'}
+        got = found(tmp_path, **given, stated=None, tolerance=None)
+        assert got.verdict == "inconclusive"
+        assert got.remarks == ("laws of growth need 4 values of n, got 3",)
+
+    def test_no_pairs(self, tmp_path):
+        evidence = planted()
+        results = evidence.results.copy()
+        results.loc[results["algorithm"] == "ELU", "location_error"] = np.nan
+        given = {"measure": '"ratio"', "over": '"EM"', "under": '"ELU"', "rows": "{ d = 4 }"}
+        got = found(tmp_path, replace(evidence, results=results), **given)
+        assert got.remarks == ("No sample has the location error of both algorithms.",)
+
     def test_missing_values_are_counted(self, tmp_path):
         evidence = planted()
         results = evidence.results.copy()

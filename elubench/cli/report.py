@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from elubench.cli.machinery import CommandError
 
 if TYPE_CHECKING:
     from elubench.papers.verifying import Verification
@@ -33,21 +36,22 @@ def run(options: argparse.Namespace) -> int:
     from elubench import studies
     from elubench.cli.progress import plain_warnings
     from elubench.papers import verifying
-    from elubench.report.index_page import write_index
+    from elubench.papers.indexing import write_index
     from elubench.report.study_page import write_study_report
     from elubench.verification.gathering import recorded
 
     verified, studied, status = [], [], 0
     with plain_warnings():
         for folder in options.folders:
-            if recorded(folder) is None:
+            if recorded(folder) is not None:
+                verified.append(verifying.report(folder))
+                status = max(status, show(verified[-1]))
+            elif Path(folder, "study.json").exists():
                 page = write_study_report(folder)
                 studied.append((studies.study_progress(folder), page))
                 print(f"report: {page}")
             else:
-                done = verifying.report(folder)
-                status = max(status, show(done))
-                verified.append(done)
+                raise CommandError(f"{folder} is not a verification folder, nor one of a study")
         if options.out is not None or len(options.folders) > 1:
             print(f"index: {write_index(verified, studied, options.out or _INDEX)}")
     return status

@@ -75,7 +75,7 @@ def claims_in(path: Path) -> Chapter:
     label = ""
     try:
         found = checks.toml(path.read_text("utf-8"))
-        _only(found, ("claim",), "")
+        _only(found, ("claim",))
         if not isinstance(found.get("claim"), list):
             raise TypeError("claim must be a list: each claim begins with [[claim]]")
         for place, given in enumerate(found["claim"], 1):
@@ -201,7 +201,9 @@ def _exponent(given: dict[str, Any], of: str) -> Made:
 def _growth(given: dict[str, Any], of: str) -> Made:
     law = checks.choice(given.get("law"), "law", ("logarithm", "power"))
     by = checks.choice(given.get("by", "n"), "by", tuple(_AXES))
-    _needs_counts(of)
+    if not _counts(of):
+        known = ", ".join(filter(_counts, _NUMBERS))
+        raise ValueError(f"of must be one of {known}, got {of!r}")
     expected = predicts_better(law)
     how = (
         f"The laws a + b ln {by} and a {by}^b are fitted to the median {_words(of)} without the two "
@@ -209,6 +211,9 @@ def _growth(given: dict[str, Any], of: str) -> Made:
     )
 
     def take(rows: pd.DataFrame, where: str) -> Measurement:
+        known = int((rates.growth(rows, of, _spent(of), by).sizes["used"] != "").sum())
+        if known < _HOLDOUT + 2:
+            raise rates.TooLittle(f"laws of growth need {_HOLDOUT + 2} values of {by}, got {known}")
         found = rates.growth(rows, of, _spent(of), by, LEVEL, holdout=_HOLDOUT)
         return contest(expected, found, law, where)
 
@@ -231,6 +236,8 @@ def _ratio(given: dict[str, Any], of: str) -> Made:
         keys = ["n", "d", "seed", "replicate"]
         pairs = one.merge(two, on=keys, validate="one_to_one").dropna(subset=[f"{of}_x", f"{of}_y"])
         last = pairs[pairs["n"] == pairs["n"].max()]
+        if last.empty:
+            raise NoEvidence(f"No sample has the {_words(of)} of both algorithms.")
         return ratio_of_rms(expected, last[f"{of}_x"], last[f"{of}_y"], "same samples", where)
 
     return expected, how, take
@@ -300,7 +307,7 @@ def _conditions(given: Any, name: str) -> dict[str, Any]:
             raise ValueError(f"{at} is not a column; columns are {', '.join(_COLUMNS)}")
         kind = _COLUMNS[column]
         if isinstance(value, dict) and kind not in (pa.string(), pa.bool_()):
-            _only(value, ("least", "most"), "; known are ", f"{at}.")
+            _only(value, ("least", "most"), at=f"{at}.")
             for key, end in value.items():
                 checks.real(end, f"{at}.{key}")
             continue
@@ -314,16 +321,12 @@ def _conditions(given: Any, name: str) -> dict[str, Any]:
     return dict(given)
 
 
-def _only(given: Mapping[str, Any], known: Collection[str], which: str, at: str = "") -> None:
+def _only(
+    given: Mapping[str, Any], known: Collection[str], which: str = "; known are ", at: str = ""
+) -> None:
     for key in given:
         if key not in known:
-            raise ValueError(f"{at}{key} is not a key{which or '; known are '}{', '.join(known)}")
-
-
-def _needs_counts(of: str) -> None:
-    if not _counts(of):
-        known = ", ".join(name for name in _NUMBERS if _counts(name))
-        raise ValueError(f"of must be one of {known}, got {of!r}")
+            raise ValueError(f"{at}{key} is not a key{which}{', '.join(known)}")
 
 
 def _counts(of: str) -> bool:

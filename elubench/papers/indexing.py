@@ -5,37 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import quote
 
+from elubench.papers.verifying import Verification
 from elubench.report.html import rendered
 from elubench.report.page import anchors_of
 from elubench.report.summary import counted, counts
 from elubench.studies import Progress
 from elubench.studies.store import write_whole
-from elubench.verification.evidence import Evidence
-from elubench.verification.paper import Paper
-from elubench.verification.verdicts import VERDICTS, Finding
-
-
-class Verified(Protocol):
-    """A verification, and where its report is."""
-
-    @property
-    def paper(self) -> Paper: ...
-
-    @property
-    def evidence(self) -> Evidence: ...
-
-    @property
-    def findings(self) -> tuple[Finding, ...]: ...
-
-    @property
-    def report(self) -> Path: ...
+from elubench.verification.verdicts import VERDICTS
 
 
 def write_index(
-    verified: Sequence[Verified], studied: Sequence[tuple[Progress, Path]], out: str | Path
+    verified: Sequence[Verification], studied: Sequence[tuple[Progress, Path]], out: str | Path
 ) -> Path:
     """Write the index of verifications and studies, each with the path of its page."""
     path = Path(out)
