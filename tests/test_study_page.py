@@ -105,7 +105,7 @@ class TestPage:
         rates = eb.fit_rates(eb.load_results(folder))
         em = rates[(rates["algorithm"] == "EM") & (rates["d"] == 2)]
         em = em[em["quantity"] == "iterations_to_radius"].iloc[0]
-        [line] = [one for one in lines if one[:3] == ["EM", "2", "iterations to the radius"]]
+        [line] = [one for one in lines if one[:3] == ["EM", "2", "iterations"]]
         low, high = em["low"], em["high"]
         assert line[4] == typeset(" ".join(with_interval(em["estimate"], low, high)))
         assert "No rate is fitted: a rate needs 3 values of n; there are 1." in page

@@ -161,7 +161,7 @@ def _rates(rows: pd.DataFrame) -> tuple[PageTable | None, str]:
         (
             str(one["curve"]),
             *(str(one[key]) for key in keys),
-            words_of(str(one["quantity"])),
+            words_of(str(one["quantity"])).removesuffix(" to the radius"),
             _LAWS.get(str(one["law"]), _NONE),
             _estimate(one, "estimate", "low", "high"),
             _estimate(one, "upper", "upper_low", "upper_high"),
@@ -176,7 +176,7 @@ def _rates(rows: pd.DataFrame) -> tuple[PageTable | None, str]:
         "Rates: b with its 95 % bootstrap interval, for the root mean square of an error or the "
         "median of what it took to the radius. Where theory gives no law for a count, the one that "
         "predicts the largest n better is fitted. Passes are listed where their rate is not that of the "
-        "iterations.",
+        "iterations. Still changing: b differs between small and large n.",
         ("algorithm", *keys, "quantity", *heads),
         tuple(lines),
     )
@@ -184,7 +184,7 @@ def _rates(rows: pd.DataFrame) -> tuple[PageTable | None, str]:
 
 
 def _remark(one: pd.Series[Any]) -> str:
-    return "; ".join(filter(None, ["b still changes with n" * bool(one["moving"]), one["note"]]))
+    return "; ".join(filter(None, ["still changing" * bool(one["moving"]), one["note"]]))
 
 
 def _estimate(one: pd.Series[Any], value: str, low: str, high: str) -> str:
