@@ -42,8 +42,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--seeds",
         type=int,
         metavar="N",
-        help="verify with the seeds 1 to N and count how often each verdict changes; resumes "
+        help="verify with N seeds and count how often each verdict changes; resumes "
         "(default folder: the same with -seeds)",
+    )
+    parser.add_argument(
+        "--first-seed", type=int, default=1, metavar="SEED", help="of --seeds (default 1)"
     )
     engine_options(parser)
 
@@ -76,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
         with plain_warnings(bar), compiling_said(bar):
             given = {"level": options.level, "say": say, "progress": bar, **engine(options)}
             if options.seeds is not None:
-                table = verify_seeds(options.paper, out=out, seeds=options.seeds, **given)
+                seeds = {"seeds": options.seeds, "first": options.first_seed}
+                table = verify_seeds(options.paper, out=out, **seeds, **given)
             else:
                 done = verify(options.paper, out=out, seed=options.seed, **given)
     except KeyboardInterrupt:

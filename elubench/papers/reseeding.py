@@ -26,29 +26,33 @@ def verify_seeds(
     engine: str = "local",
     *,
     seeds: int = 40,
+    first: int = 1,
     workers: int | None = None,
     scheduler: str | None = None,
     say: Say | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> pd.DataFrame:
-    """Verify with the seeds 1 to ``seeds``, and count how often each verdict changes.
+    """Verify with ``seeds`` seeds, ``first`` and those after it; count how often each verdict changes.
 
-    The folder gets one verification per seed, without pages, and the table of
+    The folder gets one verification per seed, of what verdicts rest on and without pages, the tables
+    that are the same for every seed in ``shared``, and that of
     :func:`elubench.verification.flips.flips` as ``flips.csv``. A seed whose verdicts are there, by the
     same rules, is not verified again: the same call resumes.
     """
     checks.integer(seeds, "seeds", 2)
+    checks.integer(first, "first", 1)
     chosen, folder = named(paper), Path(out)
     chosen.level(level)
     rules = rules_hash(chosen)
     found = {}
-    for seed in range(1, seeds + 1):
+    (folder / "shared").mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(range(first, first + seeds), 1):
         place = folder / f"seed-{seed:03d}"
         about = (chosen.name, level, seed, rules)
         known = _verdicts(place / CLAIMS_JSON, *about)
         if known is None:
             if say is not None:
-                say(f"seed {seed} of {seeds}")
+                say(f"seed {seed} ({number} of {seeds})")
             evidence = gather(
                 chosen,
                 level,
@@ -59,13 +63,16 @@ def verify_seeds(
                 seed=seed,
                 say=say,
                 progress=progress,
+                shared=folder / "shared",
             )
             findings = decide(chosen, evidence)
             write_whole(place / CLAIMS_JSON, claims_json(findings, *about).encode())
             known = {one.claim.key: str(one.verdict) for one in findings}
         found[seed] = known
     table = flips(found)
-    header = f"# {chosen.name}, level {level}, seeds 1 to {seeds}, rules {rules}\n"
+    header = (
+        f"# {chosen.name}, level {level}, seeds {first} to {first + seeds - 1}, rules {rules}\n"
+    )
     write_whole(folder / "flips.csv", (header + table.to_csv(index=False)).encode())
     return table
 

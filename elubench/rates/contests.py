@@ -13,7 +13,7 @@ import pandas as pd
 from elubench import checks
 from elubench.checks import Floats
 from elubench.rates.censoring import counts
-from elubench.rates.laws import LAWS, Points, fit, log_law
+from elubench.rates.laws import LAWS, Points, fit, log_law, log_power
 from elubench.rates.medians import Medians, step_of
 from elubench.rates.resampling import LEAST_SIZES, Resampling, TooLittle, in_order, positive
 
@@ -45,6 +45,7 @@ class Growth:
     censored : the share of all runs that did not arrive.
     slope_per_log, exponent : b of the first law and of the power law on the upper half of n, each
         as (estimate, low, high).
+    log_power : p of `a + b (ln n)^p`, fitted to all n: 1 for a logarithm, 2 for its square.
     """
 
     value: str
@@ -58,6 +59,7 @@ class Growth:
     censored: float
     slope_per_log: tuple[float, float, float]
     exponent: tuple[float, float, float]
+    log_power: tuple[float, float, float]
 
 
 def growth(
@@ -143,6 +145,7 @@ def growth(
         censored=1.0 - float(np.mean(every.observed)),
         slope_per_log=per_log,
         exponent=power,
+        log_power=how.estimate(log_power(points)),
     )
 
 

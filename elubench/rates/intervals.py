@@ -52,9 +52,10 @@ def bootstrap(
     how, rows = Resampling(level, resamples, seed), arrays[0].size
     if not rows or any(array.shape != (rows,) for array in arrays):
         raise ValueError(f"columns must have one length, got {[array.shape for array in arrays]}")
-    picks = np.random.default_rng(how.seed).integers(0, rows, (how.resamples, rows))
+    draws = max(1, rows - 1)  # see `resampling`
+    picks = np.random.default_rng(how.seed).integers(0, rows, (how.resamples, draws))
     with np.errstate(divide="ignore"):
         value = float(statistic(*arrays))
-        drawn = statistic(*(array[picks] for array in arrays))
-    low, high = np.quantile(drawn, how.tails, method="nearest")  # no arithmetic, so inf is inf
-    return Interval(value, float(low), float(high))
+        drawn = np.sort(statistic(*(array[picks] for array in arrays)))
+    place = max(1, int(how.tails[0] * (how.resamples + 1)))  # no arithmetic, so inf is inf
+    return Interval(value, float(drawn[place - 1]), float(drawn[-place]))

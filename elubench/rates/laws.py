@@ -17,6 +17,8 @@ LAWS = {
     "power of the logarithm": "a (ln n)^b",
 }
 
+_POWERS = np.linspace(0.01, 4.0, 400)  # of ln n, that are tried
+
 
 class Points(NamedTuple):
     """What laws are fitted to: ln n, ln count (sizes,), its resamples (resamples, sizes), weights."""
@@ -79,6 +81,17 @@ def _fit_logarithm(x: Floats, rows: Floats, weight: Floats) -> tuple[Floats, Flo
     shape = np.log1p(slope[:, None] * away)
     scale = np.exp(rows @ share - shape @ share)
     return scale * (1.0 - slope * middle), scale * slope
+
+
+def log_power(points: Points) -> Floats:
+    """p of `a + b (ln n)^p` by weighted least squares: of the estimate first, then of each resample."""
+    x, y, drawn, weight = points
+    counts = np.exp(np.vstack([y, drawn]))
+    root = np.sqrt(weight / np.exp(2.0 * y))  # weights are of ln count
+    columns = np.stack([np.ones((len(_POWERS), len(x))), x ** _POWERS[:, None]], axis=-1)
+    basis, _ = np.linalg.qr(columns * root[:, None])
+    explained = np.sum(((counts * root) @ basis) ** 2, axis=-1)
+    return np.asarray(_POWERS[np.argmax(explained, axis=0)])
 
 
 def log_law(law: str, a: Floats, b: Floats, x: float) -> Floats:

@@ -54,8 +54,8 @@ class Resampling:
         return generator.integers(0, size, (self.resamples, size - 1)), generator
 
     def interval(self, drawn: Floats) -> tuple[Any, Any]:
-        """Low and high percentiles of what was drawn, along the first axis."""
-        low, high = np.quantile(drawn, self.tails, axis=0)
+        """Ends between which one more draw would lie with probability `level`, along the first axis."""
+        low, high = np.quantile(drawn, self.tails, axis=0, method="weibull")
         return low, high
 
     def estimate(self, values: Floats) -> tuple[float, float, float]:

@@ -13,14 +13,14 @@ from elubench.report.style import in_order, size
 def about(rows: pd.DataFrame, *, radius: bool = True) -> str:
     """Sizes, dimensions, samples, start, radius, study and seed of these runs, as a sentence."""
     n, d = sorted(rows["n"].unique()), sorted(rows["d"].unique())
-    each = rows.groupby(["n", "d"])["replicate"].nunique()
+    each = rows.groupby(["n", "d", "algorithm"])["replicate"].nunique()
     samples = "/".join(sorted(rows["samples"].unique()))
     parts = [
         f"{', '.join(rows['model'].unique())} model",
         f"n = {size(n[0])}" + (f" to {size(n[-1])}" if len(n) > 1 else ""),
         f"d = {d[0]}" + (f" to {d[-1]}" if len(d) > 1 else ""),
         f"{_span(each.min(), each.max())} {samples} sample{'s' if each.max() > 1 else ''}"
-        + (" at each" if len(each) > 1 else ""),
+        + (" at each" if len(n) * len(d) > 1 else ""),
         f"start of norm {_listed(rows['start_norm'])}",
     ]
     held = rows["validation"].dropna().unique()

@@ -5,6 +5,7 @@ it: what a reader is told and what is applied cannot differ.
 
     near("exponent of n in the iterations", 3 / 4, 0.01, {"n^(2/3)": 2 / 3, "n^(4/5)": 4 / 5})
     nearer("exponent of n, location error", -1 / 8, {"n^(-1/7)": -1 / 7, "n^(-1/9)": -1 / 9})
+    below("exponent of d in the iterations", -1 / 2, {"no dependence": 0.0, "d^(-1/4)": -1 / 4})
     at_least("share of runs that diverge", 0.9)
 """
 
@@ -127,6 +128,16 @@ def nearer(what: str, stated: float, rivals: Mapping[str, float]) -> Expectation
         raise ValueError(f"{what}: rivals must be on both sides of {said(stated)}, got {rivals}")
     least, most = 0.5 * (stated + max(below)), 0.5 * (stated + min(above))
     return Expectation(what, least, most, stated, _rivals(rivals))
+
+
+def below(what: str, stated: float, rivals: Mapping[str, float]) -> Expectation:
+    """At most what is stated, or nearer to it than to any rival, all of which are above it."""
+    return at_most(what, 0.5 * (stated + min(rivals.values())), stated, rivals)
+
+
+def above(what: str, stated: float, rivals: Mapping[str, float]) -> Expectation:
+    """At least what is stated, or nearer to it than to any rival, all of which are below it."""
+    return at_least(what, 0.5 * (stated + max(rivals.values())), stated, rivals)
 
 
 def between(what: str, least: float, most: float, stated: float = math.nan) -> Expectation:

@@ -41,10 +41,12 @@ def gather(
     seed: int = 0,
     say: Say | None = None,
     progress: Callable[[studies.Progress], None] | None = None,
+    shared: Path | None = None,
 ) -> Evidence:
     """Run the studies and probes of a level, or what is left of them, and load everything.
 
-    ``seed`` 0 takes the studies as they are; every other seed draws samples of its own.
+    ``seed`` 0 takes the studies as they are; every other seed draws samples of its own. With
+    ``shared``, a folder for tables that are the same for every seed, only what verdicts rest on is run.
     """
     wanted = paper.level(level)
     seed = checks.integer(seed, "seed", 0)
@@ -52,10 +54,11 @@ def gather(
     tell = say or (lambda _: None)
     _claim_folder(folder, paper, level, seed)
     for number, name in enumerate(wanted.studies, 1):
-        study: Any = paper.study(name)
-        if seed:
-            study = reading.load(study)
-            study = replace(study, seed=study.seed + _SEEDS_APART * seed)
+        study = reading.load(paper.study(name))
+        blocks = study.blocks
+        if shared is not None:
+            blocks = tuple(one for one in blocks if one.name not in wanted.shown)
+        study = replace(study, seed=study.seed + _SEEDS_APART * seed, blocks=blocks)
         tell(f"study {name} ({number} of {len(wanted.studies)})")
         studies.run_study(
             study,
@@ -68,9 +71,13 @@ def gather(
     for name, options in wanted.probes.items():
         path = folder / f"{name}.parquet"
         if not _readable(path):
-            title, measure = paper.probes[name]
-            tell(title)
-            write_whole(path, measure(seed, **options).to_parquet(index=False))
+            title, measure, seeded = paper.probes[name]
+            made = path if shared is None or seeded else shared / path.name
+            if not _readable(made):
+                tell(title)
+                write_whole(made, measure(seed, **options).to_parquet(index=False))
+            if made != path:
+                write_whole(path, made.read_bytes())
     return load(paper, folder)
 
 

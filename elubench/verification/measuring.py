@@ -11,7 +11,7 @@ import pandas as pd
 from elubench import rates
 from elubench.algorithms.known import numbers_in
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_most
+from elubench.verification.expectations import Expectation, at_most, below
 from elubench.verification.verdicts import LEVEL, Measurement
 
 INF = math.inf
@@ -169,6 +169,15 @@ def contest(expected: Expectation, found: rates.Growth, law: str, where: str = "
         logs = (-row["ratio"], -row["high"], -row["low"])
     value, low, high = (float(10.0**one) for one in logs)
     return Measurement(expected, value, low, high, "each fitted without the two largest n", where)
+
+
+#: That counts grow at most like ln n.
+LOG_POWER = below("p in iterations a + b (ln n)^p", 1.0, {"(ln n)^2": 2.0})
+
+
+def log_power(found: rates.Growth, where: str = "") -> Measurement:
+    """The power of ln n with which counts grow."""
+    return Measurement(LOG_POWER, *found.log_power, "fitted to all n", where)
 
 
 def censored(rows: pd.DataFrame) -> str:

@@ -70,21 +70,24 @@ class Chapter:
 class Probe(NamedTuple):
     """A measurement that is not a grid of runs: from a seed and a level's options to a tidy table.
 
-    ``title`` announces it.
+    ``title`` announces it. ``seeded`` is False where the table is the same for every seed.
     """
 
     title: str
     measure: Callable[..., pd.DataFrame]
+    seeded: bool = True
 
 
 class Level(NamedTuple):
     """What a verification runs: studies by name, and options of each probe by the probe's name.
 
-    Where several studies have rows on a question, the first one answers.
+    Where several studies have rows on a question, the first one answers. ``shown`` names blocks of the
+    studies that are only shown: no verdict rests on them.
     """
 
     studies: tuple[str, ...]
     probes: Mapping[str, Mapping[str, Any]] = {}
+    shown: tuple[str, ...] = ()
 
 
 def _no_tables(_: Evidence) -> Sequence[Any]:
@@ -188,7 +191,7 @@ def levels_in(path: Path) -> dict[str, Level]:
     """Levels from a TOML file with a table for each: ``studies``, and options by probe."""
     found = _toml(path)
     return {
-        name: Level(tuple(level["studies"]), level.get("probes", {}))
+        name: Level(tuple(level["studies"]), level.get("probes", {}), tuple(level.get("shown", ())))
         for name, level in found.items()
     }
 

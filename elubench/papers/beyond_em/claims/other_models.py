@@ -15,14 +15,16 @@ from elubench.papers.beyond_em.claims.shared import SEVERAL, LemmaTable, at_smal
 from elubench.papers.beyond_em.lemmas.estimates import mean
 from elubench.papers.beyond_em.rows import PANELS
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_least, at_most, nearer
+from elubench.verification.expectations import Expectation, above, at_least, at_most, below, nearer
 from elubench.verification.measuring import (
+    LOG_POWER,
     Measured,
     NoEvidence,
     censored,
     contest,
     corrected_of,
     exponent_of,
+    log_power,
     predicts_better,
     settings_of,
     share_of,
@@ -75,10 +77,9 @@ def _(evidence: Evidence) -> Measured:
 
 
 _SLOW = {"no progress": 0.0, "n^(-1/8)": -1 / 8, "n^(-1/5)": -1 / 5}
-_MOST = at_most("exponent of n, 0.9 quantile of the location error", -0.23, -1 / 4, _SLOW)
-_MOST_SCALE = at_most(
+_MOST = below("exponent of n, 0.9 quantile of the location error", -1 / 4, _SLOW)
+_MOST_SCALE = below(
     "exponent of n, 0.9 quantile of the squared scale error",
-    -0.46,
     -1 / 2,
     {"no progress": 0.0, "n^(-1/4)": -1 / 4, "n^(-2/5)": -2 / 5},
 )
@@ -206,13 +207,13 @@ _PER_LOG = nearer(
     {"alpha = 1.5": 0.375 * _PER_UNIT, "alpha = 3": 0.75 * _PER_UNIT},
 )
 _LOGARITHMIC = predicts_better("logarithm")
-_ARRIVE = at_least("share of samples on which the radius is reached, largest n", 0.85, 1.0)
+_ARRIVE = at_least("share of samples on which the radius is reached, upper half of the sizes", 0.9)
 
 
 def _arrivals(rows: pd.DataFrame) -> Measurement:
-    last = rows[rows["n"] == rows["n"].max()]
-    where = f"n = {last['n'].iloc[0]:.0e}".replace("e+", "e")
-    return share_of(_ARRIVE, int(last["reached"].sum()), len(last), where)
+    sizes = sorted(rows["n"].unique())
+    reached = rows[rows["n"].isin(sizes[len(sizes) // 2 :])]["reached"]
+    return share_of(_ARRIVE, int(reached.sum()), len(reached))
 
 
 def _logarithmic(rows: pd.DataFrame, *figures: str) -> Measured:
@@ -220,6 +221,7 @@ def _logarithmic(rows: pd.DataFrame, *figures: str) -> Measured:
     measurements = (
         Measurement(_PER_LOG, *found.slope_per_log, "upper half of the sizes"),
         contest(_LOGARITHMIC, found, "logarithm"),
+        log_power(found),
         _arrivals(rows),
     )
     return Measured(measurements, settings_of(rows), (censored(rows),), figures)
@@ -234,7 +236,7 @@ def _logarithmic(rows: pd.DataFrame, *figures: str) -> Measured:
     "of Lemma 4(a) the multiple of log n is 0.5/ln(1/beta).",
     "Iterations until twice the radius (d/n)^(1/4) from equal coordinates, censored runs included, eta "
     "1 and beta 0.9.",
-    [_PER_LOG, _LOGARITHMIC, _ARRIVE],
+    [_PER_LOG, _LOGARITHMIC, LOG_POWER, _ARRIVE],
 )
 def _(evidence: Evidence) -> Measured:
     return _logarithmic(_to_the_radius(evidence, "ELU", "diagonal", "equal"), "figure-3")
@@ -284,7 +286,7 @@ def _general(evidence: Evidence, algorithm: str) -> Measured:
     "experiment",
     "With two free locations, ELU as printed finds them within O(n^(-1/4)) and the squared scale within "
     "O(n^(-1/2)).",
-    f"{_RADII} Also the share of samples on which twice the radius is reached.",
+    f"{_RADII} Also the share of samples on which twice the radius is reached: nine of ten.",
     [_LOCATION, _SCALE, _ARRIVE],
 )
 def _(evidence: Evidence) -> Measured:
@@ -298,7 +300,7 @@ def _(evidence: Evidence) -> Measured:
     "ours",
     "With an EM step for the half sum of the locations and the growing step for their half "
     "difference alone, the radii n^(-1/4) and n^(-1/2) are reached.",
-    f"{_RADII} Also the share of samples on which twice the radius is reached.",
+    f"{_RADII} Also the share of samples on which twice the radius is reached: nine of ten.",
     [_LOCATION, _SCALE, _ARRIVE],
 )
 def _(evidence: Evidence) -> Measured:
@@ -313,7 +315,7 @@ def _(evidence: Evidence) -> Measured:
     "Centred ELU is within the radius after a multiple of log n iterations, 0.5/ln(1/beta).",
     "Iterations until twice the radius (d/n)^(1/4) from starts in random directions, censored runs "
     "included, eta 1 and beta 0.9.",
-    [_PER_LOG, _LOGARITHMIC, _ARRIVE],
+    [_PER_LOG, _LOGARITHMIC, LOG_POWER, _ARRIVE],
 )
 def _(evidence: Evidence) -> Measured:
     return _logarithmic(_to_the_radius(evidence, "CentredELU", "general", "generic"), "figure-4")
@@ -325,14 +327,13 @@ _EM = nearer(
     {"n^(1/3)": 1 / 3, "n^(2/5)": 2 / 5, "n^(3/5)": 3 / 5, "n^(3/4)": 3 / 4},
 )
 _POWER = predicts_better("power")
-_EM_SLOWS = at_least(
-    "EM: iterations of a step in the error over those of the step before", 1.5, 2.0, {"linear": 1.0}
+_EM_SLOWS = above(
+    "EM: iterations of a step in the error over those of the step before", 2.0, {"linear": 1.0}
 )
 _AS_LINEAR = 1.25  # times the iterations of linear convergence, for a step of ELU
-_ELU_KEEPS = at_least(
+_ELU_KEEPS = above(
     f"ELU: share of runs whose last step takes at most {_AS_LINEAR:g} times the iterations of linear "
     "convergence",
-    0.5,
     1.0,
     {"sublinear": 0.0},
 )

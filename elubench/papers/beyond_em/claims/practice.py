@@ -13,8 +13,17 @@ from elubench.algorithms.known import numbers_in
 from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, LemmaTable
 from elubench.papers.beyond_em.claims.theorem import LOGARITHMIC, logarithmic
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, at_least, at_most, between, near
+from elubench.verification.expectations import (
+    Expectation,
+    at_least,
+    at_most,
+    below,
+    between,
+    near,
+    nearer,
+)
 from elubench.verification.measuring import (
+    LOG_POWER,
     Measured,
     exactly,
     ratio_of_rms,
@@ -39,9 +48,9 @@ _DIVERGE = at_least("share of runs that diverge, optimum not at 0", 0.9)
 _RESCUED = at_most("validated error over that of the sample's optimum", 2.0)
 _READS = at_most("largest number of full reads per iteration", 1.2)
 _SECONDS = between("seconds per iteration, ELU over EM", 0.8, 1.25, 1.0)
-_LINEAR = between("exponent of n in the seconds per iteration", 0.5, 1.5, 1.0)
-_BY_D = at_most("exponent of d in the seconds per iteration", 1.2, 1.0)
-_BOTH = at_most("seconds per iteration, both over EM", 1.5, 1.0)
+_LINEAR = nearer("exponent of n in the seconds per iteration", 1.0, {"constant": 0.0, "n^2": 2.0})
+_BY_D = below("exponent of d in the seconds per iteration", 1.0, {"d^2": 2.0})
+_BOTH = below("seconds per iteration, both over EM", 1.0, {"one after the other": 2.0})
 
 
 @chapter.claim(
@@ -75,7 +84,8 @@ def _(evidence: Evidence) -> Measured:
     "After the radius ELU's iterates can diverge. Stopping at the smallest loss on held-out data "
     "costs little and keeps the radius.",
     "Runs that are not stopped, on samples whose own optimum is not exactly 0, n up to 10^11; the root "
-    "mean square error of the selected iterate, at every n; and what validation reads.",
+    "mean square error of the selected iterate, at every n, at most twice that of the optimum, as the "
+    "radius has the constant 2; and what validation reads.",
     [_DIVERGE, _RESCUED, _READS],
 )
 def _(evidence: Evidence) -> Measured:
@@ -143,7 +153,7 @@ def _overflow(rows: pd.DataFrame) -> int:
     "remark",
     "ELU and EM have a similar cost per iteration.",
     "Seconds per iteration of ELU divided by those of EM, in turns on the same samples, 2^18 to 2^22 "
-    "rows.",
+    "rows. Similar is a choice: within a quarter either way.",
     [_SECONDS],
 )
 def _(evidence: Evidence) -> Measured:
@@ -165,7 +175,7 @@ def _(evidence: Evidence) -> Measured:
     "Exponents of n and of d in the seconds per iteration (0.1 quantile over rounds, since "
     "disturbances only add), the latter an upper bound, and whether the iterations grow like log n, as "
     "measured above.",
-    [_LINEAR, _BY_D, LOGARITHMIC],
+    [_LINEAR, _BY_D, LOGARITHMIC, LOG_POWER],
 )
 def _(evidence: Evidence) -> Measured:
     table = table_of(evidence, "costs")
@@ -175,8 +185,12 @@ def _(evidence: Evidence) -> Measured:
             if part[by].nunique() > 2:
                 fit = rates.exponent(part, value="seconds", by=by, statistic=0.1, level=LEVEL)
                 measurements.append(Measurement(expected, *fit.interval, where=f"{other} = {at:,}"))
-    for label, dimension in (("d = 1", 1), ("d >= 2", SEVERAL)):
-        measurements.append(logarithmic(evidence, dimension, label).measurements[1])
+    measurements += [
+        one
+        for label, dimension in (("d = 1", 1), ("", SEVERAL))
+        for one in logarithmic(evidence, dimension, label).measurements
+        if one.expected in (LOGARITHMIC, LOG_POWER)
+    ]
     settings = f"isotropic model, {_cost_settings(table)}"
     return Measured(tuple(measurements), settings, (), ("costs", "passes"))
 
