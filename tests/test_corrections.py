@@ -1,17 +1,19 @@
 """Exponents with corrections to scaling: planted truths are found, and rival exponents are rejected."""
 
+import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import needs_jit
-from scipy.stats import binom
+from scipy.stats import binom, norm
 from study_tools import small
 
 import elubench as eb
 from elubench import rates
 from elubench.papers.beyond_em import predictions
+from elubench.rates.resampling import Resampling
 
 SIZES = 10.0 ** np.arange(4, 11)
 LONG = 10.0 ** np.arange(4, 16)
@@ -47,22 +49,50 @@ def em_runs(rng, replicates=20, sizes=SIZES):
     return arrivals(counts, sizes, kurtosis=z / np.sqrt(sizes)[:, None])
 
 
-def mle_errors(rng, replicates=100, correction=3.0):
+def mle_errors(rng, replicates=100, correction=3.0, sizes=LONG):
     """Errors (sqrt(6) Z_+)^(1/4) n^(-1/8) exp(correction n^(-1/4)): every second one is 0."""
-    z = rng.standard_normal((len(LONG), replicates))
-    n = LONG[:, None]
+    z = rng.standard_normal((len(sizes), replicates))
+    n = sizes[:, None]
     errors = np.maximum(math.sqrt(6.0) * z, 0.0) ** 0.25 * n**-0.125
     errors *= np.exp(correction * n**-0.25)
-    return table(errors, LONG, location_error=errors, kurtosis=z / np.sqrt(n))
+    return table(errors, sizes, location_error=errors, kurtosis=z / np.sqrt(n))
 
 
-def at_least(hits, sets, share=0.92):
-    """Whether intervals of 95 % cover: with few resamples of skew errors they do 92 % of the time."""
-    return hits >= binom.ppf(0.001, sets, share)
+def at_least(hits, sets, chance=0.001):
+    """Whether intervals of 95 % cover as often as they say."""
+    return hits >= binom.ppf(chance, sets, 0.95)
 
 
 COUNTS = {"value": "iterations_to_radius", "statistic": "median"}
 THEORY = {"predicted": law, "stated": 0.75}
+
+
+class TestCoverage:
+    @pytest.mark.parametrize("resamples", [100, 200])
+    def test_one_more_draw_lies_between_the_ends(self, resamples):
+        rng, sets = np.random.default_rng(resamples), 20_000
+        one, *more = rng.standard_normal((resamples + 1, sets))
+        low, high = Resampling(0.95, resamples, 0).interval(np.array(more))
+        share = np.mean((low <= one) & (one <= high))
+        assert share == pytest.approx(0.95, abs=4.0 * math.sqrt(0.95 * 0.05 / sets))
+
+    def test_intervals_cover_as_often_as_they_say(self):
+        kinds = (
+            {"predicted": lambda n: n**-0.125 * math.exp(3.0 * n**-0.25), "stated": -0.125},
+            {"terms": [0.25]},
+            {"terms": [0.25], "controls": ["kurtosis"]},
+        )
+        sets, ends = 400, []
+        for options, seed in itertools.product(kinds, range(sets)):
+            frame = mle_errors(np.random.default_rng([13, seed]), replicates=40, sizes=SIZES)
+            found = rates.corrected(frame, resamples=200, seed=seed, **options)
+            ends.append((found.exponent, found.low, found.high))
+        value, low, high = np.transpose(ends) + 0.125
+        assert at_least(np.sum((low <= 0.0) & (high >= 0.0)), len(ends), 0.01)
+        # Intervals that cover 92 % would be found out.
+        short = norm.ppf(0.96) / norm.ppf(0.975)
+        low, high = value + short * (low - value), value + short * (high - value)
+        assert not at_least(np.sum((low <= 0.0) & (high >= 0.0)), len(ends), 0.01)
 
 
 class TestPlantedTruths:

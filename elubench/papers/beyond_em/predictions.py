@@ -89,19 +89,27 @@ def elu_times(start: float, targets: Sequence[float], d: int, eta: float, beta: 
     start = _start(start, d)
     goals = np.array([checks.real(target, "targets", above=0.0) for target in targets])
     eta, beta = checks.real(eta, "eta", above=0.0), checks.real(beta, "beta", 0.0, 1.0)
-    log_g = _log_gradient(d)
-    times, logs, order = np.full(goals.size, math.inf), np.log(goals), list(np.argsort(-goals))
-    u = last = math.log(start)
-    t, growth, first = 0, -math.log(beta), math.log(eta)
-    while True:
-        while order and u <= logs[order[0]]:
-            k = order.pop(0)
-            times[k] = t - (logs[k] - u) / (last - u) if t and u > -math.inf else t
-        move = math.exp(min(700.0, first + t * growth + log_g(u))) if order else 2.0
+    if not goals.size:
+        return np.empty(0)
+    logs, log_g, path = np.log(goals), _log_gradient(d), _path(start, d, eta, beta)
+    growth, first, least = -math.log(beta), math.log(eta), float(np.min(logs))
+    while (u := path[-1]) > least:
+        move = math.exp(min(700.0, first + (len(path) - 1) * growth + log_g(u)))
         if move >= 2.0:  # |theta| would not shrink
-            return times
-        last, t = u, t + 1
-        u += math.log(abs(1.0 - move)) if move != 1.0 else -math.inf
+            break
+        path.append(u + math.log(abs(1.0 - move)) if move != 1.0 else -math.inf)
+    at = np.array([*path, -math.inf])
+    steps = np.searchsorted(-at, -logs)  # the first step that is not above
+    last, u_then = at[np.maximum(steps - 1, 0)], at[steps]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.where((steps > 0) & (u_then > -math.inf), (logs - u_then) / (last - u_then), 0.0)
+    return np.where(steps < len(path), steps - times, math.inf)
+
+
+@lru_cache(maxsize=8)
+def _path(start: float, d: int, eta: float, beta: float) -> list[float]:
+    """ln |theta| after each step that was ever asked for; :func:`elu_times` makes it longer."""
+    return [math.log(start)]
 
 
 def _targets(d: int, constant: float) -> Callable[[float], float]:

@@ -95,7 +95,9 @@ def crossover(
     for d, theta, n in itertools.product(sorted({d for d, _ in budgets}), half_distances, sizes):
         truth, rho = np.full(d, theta / math.sqrt(d)), contraction(theta, d)
         start = np.full(d, _START * math.sqrt((1.0 + theta**2 / d) / d))
-        samples = [two_gaussians(n, d, theta, 1_000_000 * seed + k) for k in range(replicates)]
+        # Of one Gaussian twice as many: a share close to 1 has to be told from 0.9.
+        count = replicates if theta else 2 * replicates
+        samples = [two_gaussians(n, d, theta, 1_000_000 * seed + k) for k in range(count)]
         best = run_many(samples, "isotropic", NewtonAnderson(precision=1e-6), start)
         for budget in [most for dimension, most in budgets if dimension == d]:
             runs = partial(run_many, samples, "isotropic", starts=start, max_iter=budget, seed=seed)
