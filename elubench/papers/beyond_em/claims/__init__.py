@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from elubench.papers.beyond_em.claims import (
     conditions,
+    descent,
+    diagonal,
     em,
+    general,
     landscape,
     limits,
-    other_models,
     practice,
     rivals,
     separation,
@@ -28,7 +30,9 @@ CHAPTERS = tuple(
         practice,
         separation,
         landscape,
-        other_models,
+        diagonal,
+        general,
+        descent,
         limits,
         rivals,
     )
