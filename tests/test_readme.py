@@ -1,11 +1,14 @@
 """The README's examples run, and what it names exists."""
 
 import re
+import sys
 
 import pytest
 from conftest import ROOT, needs_jit, python
 
 import elubench
+from elubench.papers.beyond_em import PAPER
+from elubench.verification.deciding import rules_hash
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -64,3 +67,27 @@ def test_verdicts_are_those_expected():
     assert {title: expected[title] for title in shown} == shown
     counts = [list(expected.values()).count(verdict) for verdict in ("supported", "contradicted")]
     assert f"{counts[0]} of {sum(counts)} claims supported, {counts[1]}\ncontradicted" in TEXT
+
+
+def test_flips_are_of_the_rules(tmp_path):
+    sys.path.insert(0, str(ROOT / "analysis"))
+    try:
+        import readme_table
+    finally:
+        sys.path.pop(0)
+    rules = rules_hash(PAPER)
+    reseeded, keys = tmp_path / "flips.csv", [claim.key for claim in PAPER.claims]
+    rows = [f"{key},supported,{place},40" for place, key in enumerate(keys)]
+    reseeded.write_text("\n".join([f"# p, rules {rules}", "claim,usual,flips,seeds", *rows]))
+    assert readme_table.flips_in(reseeded, rules)[keys[3]] == "3 of 40"
+    with pytest.raises(ValueError, match="is not of the rules other: # p, rules"):
+        readme_table.flips_in(reseeded, "other")
+    # What is published is of the rules as they stand, and the README has it.
+    assert readme_table.FLIPS.exists() == ("| excludes | flips |" in TEXT)
+    if readme_table.FLIPS.exists():
+        found = readme_table.flips_in(readme_table.FLIPS, rules)
+        assert list(found) == keys
+        titles = {claim.title: claim.key for claim in PAPER.claims}
+        shown = re.findall(r"^\| (.*?) \|.* \| (\d+ of \d+) \|$", TEXT, re.MULTILINE)
+        assert len(shown) == len(readme_table.KEYS)
+        assert all(found[titles[title]] == flips for title, flips in shown)

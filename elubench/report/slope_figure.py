@@ -27,13 +27,17 @@ _MARKERS = "os^Dv"  # of dimensions
 
 
 @styled
-def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figure:
+def local_slopes_figure(
+    errors: pd.DataFrame, iterations: pd.DataFrame, slopes: pd.DataFrame
+) -> Figure:
     """Slopes between neighbouring n with 95 % intervals, beside those of theory, by d.
 
     Parameters
     ----------
     errors : rows with validation, of one model, for one or several d.
     iterations : rows of runs to the radius, of the same model.
+    slopes : as `rates.Corrected.local`, with columns `quantity` ("location", "scale" or "EM"), `d`, and
+        `corrected`: False for plain slopes, which are hollow.
     """
     figure, panels = new_figure(2, 2, height=2.7)
     dimensions = sorted({*errors["d"].unique(), *iterations["d"].unique()})
@@ -42,11 +46,14 @@ def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figur
         here, flat = iterations[iterations["d"] == d], flatness_of(elu)
         stated = (math.nan, math.nan) if flat is None else (flat.location_n, flat.scale_n)
         place = (number, len(dimensions))
-        _slopes(panels[0], error_slopes(elu, "location_error"), stated[0], place)
-        _slopes(panels[1], error_slopes(elu, "scale_error"), stated[1], place)
-        for axes, name, logarithmic in ((panels[2], "EM", False), (panels[3], "ELU", True)):
-            part = here[here["algorithm"] == name]
-            _slopes(axes, count_slopes(part, logarithmic), law_of(here, name)[1], place)
+        values = zip(("location", "scale", "EM"), (*stated, law_of(here, "EM")[1]), strict=True)
+        for axes, (quantity, value) in zip(panels, values, strict=False):
+            for corrected in (False, True):
+                chosen = (slopes["quantity"] == quantity) & (slopes["d"] == d)
+                part = slopes[chosen & (slopes["corrected"] == corrected)]
+                _slopes(axes, part, value, place, hollow=not corrected)
+        counted = log_slopes(here[here["algorithm"] == "ELU"])
+        _slopes(panels[3], counted, law_of(here, "ELU")[1], place, hollow=True)
     titles = (
         "ELU, location: exponent of n",
         "ELU, scale: exponent of n",
@@ -73,55 +80,54 @@ def local_slopes_figure(errors: pd.DataFrame, iterations: pd.DataFrame) -> Figur
         )
         for k, d in enumerate(dimensions)
     ]
-    legend_below(figure, [*handles, Line2D([], [], label="theory", **THEORY)])
+    hollow = {"color": "0.4", "marker": "o", "linestyle": ""}
+    legend_below(
+        figure,
+        [
+            *handles,
+            Line2D([], [], label="corrected", **hollow),
+            Line2D([], [], label="plain", markerfacecolor="none", **hollow),
+            Line2D([], [], label="theory", **THEORY),
+        ],
+    )
     return figure
 
 
-def _slopes(axes: Axes, table: pd.DataFrame, value: float, place: tuple[int, int]) -> None:
+def _slopes(
+    axes: Axes, table: pd.DataFrame, value: float, place: tuple[int, int], hollow: bool
+) -> None:
     """Points at the middle of each pair of neighbours, the pairs of different d side by side."""
     if table.empty:
         return
     colour = shade(*place)
-    middle = np.sqrt(table["from"] * table["to"]) * 1.12 ** (place[0] - 0.5 * (place[1] - 1))
+    aside = 2 * place[0] + (not hollow) - place[1] + 0.5
+    middle = np.sqrt(table["from"] * table["to"]) * 1.16**aside
     axes.errorbar(
         middle,
         table["slope"],
         yerr=np.stack([table["slope"] - table["low"], table["high"] - table["slope"]]),
         fmt=_MARKERS[place[0] % len(_MARKERS)],
         color=colour,
-        elinewidth=1.0,
+        markerfacecolor="none" if hollow else colour,
+        elinewidth=0.6 if hollow else 1.2,
         markersize=4.0,
     )
     if not math.isnan(value):
         axes.axhline(value, zorder=1.0, **{**THEORY, "color": colour})
 
 
-_LOCAL = ("from", "to", "slope", "low", "high")
-
-
-def error_slopes(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Slopes of the root mean square error between neighbouring n, from :func:`rates.exponent`."""
-    try:
-        return rates.exponent(rows, value=column, resamples=_RESAMPLES).local
-    except ValueError:  # too few sizes or replicates for a slope
-        return pd.DataFrame(columns=list(_LOCAL))
-
-
-def count_slopes(rows: pd.DataFrame, logarithmic: bool) -> pd.DataFrame:
-    """Slopes of the median number of iterations: by ln n, of its logarithm unless ``logarithmic``.
+def log_slopes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Slopes of the median number of iterations by ln n.
 
     Medians at different n are independent, so the distances from a median to its bounds add in squares.
     """
     try:
         sizes = rates.growth(rows, resamples=_RESAMPLES).sizes
     except ValueError:  # too few sizes at which half of the runs arrive
-        return pd.DataFrame(columns=list(_LOCAL))
+        return pd.DataFrame()
     sizes = sizes[(sizes["used"] != "") & np.isfinite(sizes["high"])]
     n = sizes["n"].to_numpy(dtype=float)
-    values = [sizes[name].to_numpy(dtype=float) for name in ("median", "low", "high")]
-    if not logarithmic:
-        values = [np.log(np.maximum(value, 0.5)) for value in values]
-    middle, low, high = values
+    middle, low, high = (sizes[name].to_numpy(dtype=float) for name in ("median", "low", "high"))
     step, below, above = np.diff(np.log(n)), middle - low, high - middle
     slope = np.diff(middle) / step
     return pd.DataFrame(

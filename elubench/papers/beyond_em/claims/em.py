@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elubench.papers.beyond_em.claims.shared import for_scale
+from elubench.papers.beyond_em.corrections import for_scale
 from elubench.papers.beyond_em.rows import converged
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import nearer

@@ -11,7 +11,8 @@ from elubench.papers.beyond_em.claims.beyond_isotropic import (
     to_the_end,
     to_the_radius,
 )
-from elubench.papers.beyond_em.claims.shared import LemmaTable, for_scale
+from elubench.papers.beyond_em.claims.shared import LemmaTable
+from elubench.papers.beyond_em.corrections import for_scale
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import nearer
 from elubench.verification.measuring import Measured, censored, corrected_of, settings_of

@@ -29,11 +29,6 @@ def by_dimension(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
         yield int(d), rows[rows["d"] == d]
 
 
-def for_scale(d: int, controls: tuple[str, ...]) -> tuple[str, ...]:
-    """Controls of the squared scale: at d >= 2 the trace of the second moments is of its order."""
-    return controls if d == 1 else (*controls, "sample_trace")
-
-
 class LemmaTable:
     """One of the lemmas' tables; an interval is the row's uncertainty to either side."""
 

@@ -8,7 +8,8 @@ import pandas as pd
 
 from elubench import rates
 from elubench.papers.beyond_em import predictions, theory
-from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension, for_scale
+from elubench.papers.beyond_em.claims.shared import ISOTROPIC, SEVERAL, by_dimension
+from elubench.papers.beyond_em.corrections import of_em, of_errors
 from elubench.papers.beyond_em.rows import over_d
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import Expectation, at_least, below, nearer
@@ -46,11 +47,6 @@ _LOCATION_D = nearer(
 _SCALE_D = nearer(_SCALE, -1 / 2, {"n^(-1/4)": -1 / 4, "n^(-4/9)": -4 / 9, "n^(-4/7)": -4 / 7})
 
 
-def _controls(d: int, *of: str) -> tuple[str, ...]:
-    """Columns of what the chance of a sample is read off."""
-    return tuple(f"{sample}_{'kurtosis' if d == 1 else 'gap'}" for sample in of)
-
-
 def _radii(evidence: Evidence, d: int | list[int]) -> Measured:
     """ELU's errors at each of these d, with the sample's chance taken away."""
     rows = rows_of(evidence, algorithm="ELU", **ISOTROPIC, d=d, stop="end")
@@ -60,12 +56,9 @@ def _radii(evidence: Evidence, d: int | list[int]) -> Measured:
         if part["n"].nunique() < _FEWEST:
             continue
         where = "" if d == 1 else f"d = {dimension}"
-        controls = _controls(dimension, "sample", "held")
         measurements += [
-            corrected_of(location, part, "location_error", where=where, controls=controls),
-            corrected_of(
-                scale, part, "scale_error", "mean", where, controls=for_scale(dimension, controls)
-            ),
+            corrected_of(expected, part, where=where, **how)
+            for expected, how in zip((location, scale), of_errors(dimension), strict=True)
         ]
     zero = rates.mle_at_zero(rows[rows["d"] == rows["d"].min()])["share"].mean()
     norm = float(rows["start_norm"].iloc[0])
@@ -204,18 +197,7 @@ def _polynomial(evidence: Evidence, expected: Expectation, d: int | list[int]) -
     measurements = []
     for dimension, part in by_dimension(rows):
         where = "" if d == 1 else f"d = {dimension}"
-        start, constant = (float(part[name].iloc[0]) for name in ("start_norm", "radius_constant"))
-        predicted = predictions.em_iterations(dimension, constant, start)
-        fit = corrected_of(
-            expected,
-            part,
-            "iterations_to_radius",
-            "median",
-            where,
-            predicted=predicted,
-            stated=expected.stated,
-            controls=_controls(dimension, "sample"),
-        )
+        fit = corrected_of(expected, part, where=where, **of_em(part, dimension, expected.stated))
         found = rates.growth(part, level=LEVEL, holdout=2)
         measurements += [
             fit,
