@@ -891,3 +891,17 @@ class TestIntervals:
     def test_bad_input_is_named(self, call, said):
         with pytest.raises(ValueError, match=f"^{said}"):
             call()
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_power_of_the_logarithm(power):
+    """A logarithm is told from its square, whatever the offset."""
+    rng = np.random.default_rng(int(power))
+    n = np.repeat(10.0 ** np.arange(4, 12), 30)
+    counts = np.ceil(5.0 + 2.0 * np.log(n) ** power + rng.standard_normal(len(n)))
+    frame = pd.DataFrame({"n": n, "replicate": np.tile(np.arange(30), 8)})
+    frame = frame.assign(iterations_to_radius=counts, iterations=counts, reached=True)
+    value, low, high = rates.growth(frame.assign(status="reached"), holdout=2).log_power
+    assert low <= power <= high
+    assert abs(value - power) < 0.2
+    assert not low <= 3.0 - power <= high

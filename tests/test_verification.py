@@ -14,7 +14,7 @@ import elubench
 from elubench import cli, studies
 from elubench.papers import named, reseeding, verifying
 from elubench.papers.beyond_em import PAPER
-from elubench.studies import presets
+from elubench.studies import presets, reading
 from elubench.studies.store import StoreError
 from elubench.verification import Level, Probe, gathering
 
@@ -248,6 +248,33 @@ class TestPapers:
         assert (out / "flips.csv").read_text() == first
         assert not (out / "seed-001" / "grid").exists()
         assert json.loads(path.read_text())["rules"] in first
+        assert cli.main([*command, "2", "--first-seed", "2", "--out", str(out)]) == 0
+        assert (
+            (out / "flips.csv").read_text().startswith("# mine, level tiny, seeds 2 to 3, rules ")
+        )
+
+    def test_further_seeds_run_what_verdicts_rest_on(self, tmp_path):
+        block = GRID[GRID.index("[[block]]") :].replace('"b"', '"left"')
+        (tmp_path / "grid.toml").write_text(GRID + block)
+        (tmp_path / "shown.py").write_text(
+            MINE.replace('{"counts": {"upto": 5}})', '{"counts": {"upto": 5}}, ("left",))')
+            .replace('Probe("counting", counts)', 'Probe("counting", counts, seeded=False)')
+            .replace("upto + seed", "upto + 10 * seed")
+        )
+        out, paper = tmp_path / "out", named(tmp_path / "shown.py")
+        reseeding.verify_seeds(paper, "tiny", out, seeds=2, first=7)
+        found = [gathering.load(paper, out / folder) for folder in ("seed-007", "seed-008")]
+        pd.testing.assert_frame_equal(*(one.tables["counts"] for one in found))
+        assert all(set(one.results["block"]) == {"b"} for one in found)
+        whole = gathering.gather(paper, "tiny", tmp_path / "whole", seed=7)
+        assert set(whole.results["block"]) == {"b", "left"}
+
+    def test_what_is_only_shown_is_in_the_studies(self):
+        for level in PAPER.levels.values():
+            blocks = {
+                one.name for name in level.studies for one in reading.load(PAPER.study(name)).blocks
+            }
+            assert set(level.shown) <= blocks
 
     def test_names(self, tmp_path):
         assert named("beyond-em") is PAPER
