@@ -80,13 +80,13 @@ def local_slopes_figure(
         )
         for k, d in enumerate(dimensions)
     ]
-    hollow = {"color": "0.4", "marker": "o", "linestyle": ""}
+    grey: dict[str, Any] = {"color": "0.4", "marker": "o", "linestyle": ""}
     legend_below(
         figure,
         [
             *handles,
-            Line2D([], [], label="corrected", **hollow),
-            Line2D([], [], label="plain", markerfacecolor="none", **hollow),
+            Line2D([], [], label="corrected", **grey),
+            Line2D([], [], label="plain", markerfacecolor="none", **grey),
             Line2D([], [], label="theory", **THEORY),
         ],
     )

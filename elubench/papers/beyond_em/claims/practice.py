@@ -105,9 +105,9 @@ def _(evidence: Evidence) -> Measured:
     ratios = []
     for sizes in np.array_split(sorted(rows["n"].unique()), 2):
         part = rows[rows["n"].isin(sizes)]
-        pair = (part[name] / part["radius"] for name in ("location_error", "mle_location_error"))
+        kept, best = (part[f"{of}location_error"] / part["radius"] for of in ("", "mle_"))
         where = f"n = {sizes[0]:.0e} to {sizes[-1]:.0e}".replace("e+", "e")
-        ratios.append(ratio_of_rms(_RESCUED, *pair, where=where))
+        ratios.append(ratio_of_rms(_RESCUED, kept, best, where=where))
     reads = float((rows["passes"] / rows["iterations"].clip(lower=1)).max())
     one_read = "training and held-out rows together are one read"
     return Measured(
