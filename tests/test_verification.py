@@ -262,6 +262,12 @@ class TestPapers:
             .replace("upto + seed", "upto + 10 * seed")
         )
         out, paper = tmp_path / "out", named(tmp_path / "shown.py")
+        for folder in (
+            "seed-007",
+            "shared",
+        ):  # a process was killed here before it had a whole file
+            (out / folder).mkdir(parents=True)
+            (out / folder / ".tmp-1").write_bytes(b"PAR")
         reseeding.verify_seeds(paper, "tiny", out, seeds=2, first=7)
         found = [gathering.load(paper, out / folder) for folder in ("seed-007", "seed-008")]
         pd.testing.assert_frame_equal(*(one.tables["counts"] for one in found))

@@ -32,7 +32,8 @@ import pyarrow.parquet as pq
 from elubench.studies.rows import completed
 
 FORMAT = 1  # of the folder and its columns
-_TEMPORARY = ".tmp-"
+#: What a file is called until it is whole; a process that is killed leaves it behind.
+TEMPORARY = ".tmp-"
 _ABANDONED_SECONDS = 600.0  # the writer of an older temporary file is gone
 _READERS = 4
 
@@ -134,7 +135,7 @@ class Store:
             "study.json",
         }  # of another process at the same stage
         if folder.is_dir() and any(
-            not name.startswith(_TEMPORARY) and name not in ours for name in os.listdir(folder)
+            not name.startswith(TEMPORARY) and name not in ours for name in os.listdir(folder)
         ):
             raise StoreError(f"{folder} has files in it but no study; choose an empty folder")
         with _disk(folder):
@@ -256,7 +257,7 @@ class Store:
         found = {}
         with suppress(FileNotFoundError), os.scandir(self.folder / part) as entries:
             for entry in entries:
-                if entry.name.startswith(_TEMPORARY):
+                if entry.name.startswith(TEMPORARY):
                     continue
                 if not entry.name.endswith(".parquet") or not entry.is_file():
                     if part == "shards":
@@ -327,7 +328,7 @@ class Store:
         for part in (self.folder, self.folder / "shards", self.folder / "traces"):
             with suppress(FileNotFoundError), os.scandir(part) as entries:
                 for entry in entries:
-                    if entry.name.startswith(_TEMPORARY):
+                    if entry.name.startswith(TEMPORARY):
                         with suppress(OSError):
                             if time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
                                 os.unlink(entry.path)
@@ -343,7 +344,7 @@ def packed(
 
 def write_whole(path: Path, content: bytes, keep: bool = False) -> None:
     """Put a whole file in place atomically; with ``keep`` only if there is none."""
-    temporary = path.parent / f"{_TEMPORARY}{uuid.uuid4().hex}"
+    temporary = path.parent / f"{TEMPORARY}{uuid.uuid4().hex}"
     try:
         with open(temporary, "xb") as file:
             file.write(content)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from elubench import checks, studies
 from elubench.studies import reading
-from elubench.studies.store import StoreError, write_whole
+from elubench.studies.store import TEMPORARY, StoreError, write_whole
 from elubench.verification.evidence import Evidence
 from elubench.verification.paper import Paper
 
@@ -172,7 +172,10 @@ def _claim_folder(folder: Path, paper: Paper, level: str, seed: int) -> None:
     found = _own(folder, paper)
     wanted: dict[str, Any] = {"paper": paper.name, "level": level, "seed": seed}
     if found is None:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (
+            not folder.is_dir()
+            or not all(one.name.startswith(TEMPORARY) for one in folder.iterdir())
+        ):
             raise StoreError(
                 f"{folder} exists but is not a verification folder. Choose another one"
             )
