@@ -242,6 +242,7 @@ def _answers(setup: Setup, points: Floats) -> Answers:
     want, natural = setup.algorithm.want, setup.algorithm.natural
     data = Metered(setup.train)
     answers = setup.model.evaluate(data, points, want, natural=natural)
+    setup.work.u[:], setup.work.b[:], setup.work.sums[:] = data.last
     setup.note(1, data.reads)
     return answers
 
@@ -253,7 +254,7 @@ def _settle(setup: Setup) -> None:
     if work.report[layout.MOVED]:
         fitted = setup.train.moments()
         _, m1, m2 = fitted
-        valid = not math.isnan(algebra.direction(work.iterate, m1, m2, work.u[0]))
+        valid = not math.isnan(algebra.direction(work.iterate, m1, m2, np.empty(setup.train.d)))
         if setup.stop.radius is not None:
             distance = algebra.error(work.iterate, m1, m2, work.truth)
         if setup.held is not None and valid:

@@ -278,7 +278,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
         gap=np.full(k, math.nan),
         hessian=np.empty((k, curved, curved)),
         u=np.empty((k, d)),
-        b=np.empty(k),
+        b=np.full(k, math.nan),
         sums=np.empty((k, layout.width(d, algorithm.want))),
         validation_sums=np.empty((1, layout.width(d, layout.LOG_COSH))),
         schedule=schedule,

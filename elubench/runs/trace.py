@@ -17,12 +17,13 @@ import pandas as pd
 
 from elubench.algorithms.base import Algorithm
 from elubench.checks import Floats
-from elubench.kernels import interrupts, loops
+from elubench.kernels import interrupts, loops, ready
 from elubench.kernels.interrupts import Presses
 from elubench.models import Model
 from elubench.runs.drivers import Clock
 from elubench.runs.setup import Setup
 from elubench.samples import CondensedSample
+from elubench.samples.base import Sums
 from elubench.samples.prices import Bill
 
 STATUSES = {
@@ -44,7 +45,7 @@ class Run:
     given to the run; with validation an iteration reads the training part once for the step and the
     held-out part once for the loss. ``bill`` says what they read, and :attr:`cost` what that costs.
     ``seconds`` is the time of the iteration alone; ``compile_seconds`` that of compiling kernels or
-    loading them from the cache.
+    loading them from the cache. ``final`` are the sums of the last pass if it was at ``params``.
     """
 
     status: str
@@ -61,6 +62,7 @@ class Run:
     bill: Bill = field(repr=False)
     compile_seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+    final: Sums | None = field(default=None, repr=False)
 
     @property
     def cost(self) -> float:
@@ -136,8 +138,21 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
         bill=setup.bill(passes, validations),
         compile_seconds=ended.compiling,
         details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
+        final=None if interrupted else _final(setup),
     )
     return moved(run, setup.origin)
+
+
+def _final(setup: Setup) -> Sums | None:
+    """The sums of the last pass if it was at the last iterate, and that is the result."""
+    work, moments = setup.work, setup.train.moments()
+    if setup.held is not None or len(work.b) > 1 or math.isnan(work.b[0]):
+        return None
+    u = np.empty(setup.train.d)
+    b = ready(setup.algebra.direction)(work.iterate, moments.m1, moments.m2, u)
+    if b != work.b[0] or (u != work.u[0]).any():
+        return None
+    return Sums(u, b, setup.algorithm.want, work.sums[0].copy())
 
 
 def _reading(setup: Setup) -> dict[str, Any]:
@@ -153,7 +168,7 @@ def moved(run: Run, by: Floats) -> Run:
     shift = np.resize(by, run.params.size)
     columns = {f"param_{j}": amount for j, amount in enumerate(shift) if f"param_{j}" in run.trace}
     trace = run.trace.assign(**{name: run.trace[name] + amount for name, amount in columns.items()})
-    return replace(run, params=run.params + shift, last=run.last + shift, trace=trace)
+    return replace(run, params=run.params + shift, last=run.last + shift, trace=trace, final=None)
 
 
 def _trace(setup: Setup, clock: Clock, metrics: bool, presses: Presses) -> pd.DataFrame:
