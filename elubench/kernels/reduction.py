@@ -40,7 +40,6 @@ from elubench.kernels.layout import (
     CURVATURE,
     T0,
     c0_at,
-    c1_at,
     c2_at,
     log_cosh_at,
     width,
@@ -50,10 +49,9 @@ from elubench.kernels.sums import (
     add_curvature,
     add_everything,
     add_moments,
-    add_products,
+    add_pairs,
     add_tanh_moments,
     project,
-    scaled,
     total_of,
     weigh,
 )
@@ -157,13 +155,8 @@ def _reduce_block(
                 if 1 < d <= 4:
                     add_curvature(spare, x, m, out)
                 else:
-                    out[c0_at(d)] += total_of(spare, m)
-                    at = c2_at(d)
-                    for j in range(d):
-                        scaled(spare, x, j, product, m)
-                        out[c1_at(d) + j] += total_of(product, m)
-                        add_products(product, x, np.int64(0), j + 1, m, out, at)
-                        at += j + 1
+                    add_moments(spare, x, m, out, c0_at(d))
+                    add_pairs(spare, x, m, out, c2_at(d))
             weigh(y, weights, tile, valid, m)
             add_moments(y, x, m, out, T0)
 
