@@ -171,7 +171,6 @@ class TestTrace:
     @pytest.mark.parametrize("algorithm", [EM(), NewtonAnderson()], ids=["EM", "NewtonAnderson"])
     def test_a_short_run_does_without_the_loop(self, sample, algorithm, monkeypatch):
         """A longer one goes on in it: the same iterates, and a clock that goes on."""
-        monkeypatch.setattr(drivers, "is_ready", lambda kernel: False)
         entered = []
         compiled = drivers.compiled
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from elubench.algorithms import Moments, NewtonAnderson
 from elubench.checks import Floats
-from elubench.kernels import layout
+from elubench.kernels import layout, ready
 from elubench.models import Model
 from elubench.runs import run
 from elubench.samples import Sample
@@ -135,7 +135,8 @@ def _ranked(
     model: Model, sample: Sample, points: Floats, count: int
 ) -> tuple[Floats, Floats, Floats] | None:
     """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
-    single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
+    m = sample.moments()
+    single = model.scale(sample, model.truth(model.centre(m), sample.d))
     with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
         answers = model.evaluate(sample, points, layout.LOG_COSH)
     usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
@@ -144,7 +145,9 @@ def _ranked(
     order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
     order = order[: min(count, np.count_nonzero(usable))]
     after = answers.em[order]
-    scales = np.stack([model.scale(sample, point) for point in after])
+    scales = np.empty((len(after), len(single)))
+    for point, scale in zip(after, scales, strict=True):
+        ready(model.algebra.scale)(point, m.m1, m.m2, scale)
     if not (scales > _POINTS * single).all():
         raise ValueError(
             "X must have more than two points, got two points, to which both components shrink: "

@@ -17,6 +17,7 @@ Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numba
@@ -103,9 +104,15 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
 def unpack_symmetric(lower: Any, d: int) -> Any:
     """The symmetric (d, d) matrix from the rows of its lower triangle."""
     matrix = np.empty((d, d))
-    matrix[np.tril_indices(d)] = lower
-    matrix.T[np.tril_indices(d)] = lower
+    matrix[lower_places(d)] = lower
+    matrix.T[lower_places(d)] = lower
     return matrix
+
+
+@cache
+def lower_places(d: int) -> Any:
+    """Rows and columns of the lower triangle, row by row."""
+    return np.tril_indices(d)
 
 
 @kernel("exact", counted=False)

@@ -20,7 +20,6 @@ from threadpoolctl import ThreadpoolController
 from elubench.algorithms.base import DirectAlgorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
 from elubench.kernels import interrupts, layout, loops, ready, reduction
-from elubench.kernels._jit import is_ready
 from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
@@ -32,7 +31,10 @@ from elubench.samples.base import PackedSample
 from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
-_SHORT = 100  # passes: fewer take less time in Python than it takes to load the compiled loop
+_SHORT = (
+    100  # passes: fewer take less time in Python than it takes to load the compiled loop, or to
+)
+# enter it, a millisecond or two, where a pass takes long
 
 #: Passes made and seconds spent, at the moments when the clock was read.
 Clock = list[tuple[int, float]]
@@ -84,7 +86,7 @@ def driver_for(setup: Setup, asked: str) -> Driver:
         return python
     if asked == "python" or not all(packed):
         return python
-    if asked == "short" and not is_ready(loops.loop) and _small(setup):
+    if asked == "short":
         return python_first
     return compiled
 
@@ -301,11 +303,6 @@ def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
 def _size(data: Data) -> int:
     """Row-coordinates of a pass, and what else it does with a row."""
     return int(data.rows) * (2 + data.data.shape[1])
-
-
-def _small(setup: Setup) -> bool:
-    """Whether what Python adds to a pass matters more than the pass, and threads do not."""
-    return _size(data_of(setup.train, setup)) < reduction.PARALLEL_FROM
 
 
 def _pass(threads: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,6 +288,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
     )
 
 
+@cache
 def _schedule(max_iter: int, p: int) -> NDArray[np.int64]:
     """Iterations to record: 0, every early one, then logarithmically spaced, within a few MB."""
     most = max(16.0, _TRACE_BYTES / (8.0 * (p + 16)))

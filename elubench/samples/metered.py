@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels import layout
+from elubench.kernels import layout, reduction
 from elubench.samples.base import SHAPE, RawMoments, Read, Sample, Shape, Sums
 
 _SAME = 2.0**-46  # directions closer than this, in units of x.u + b, differ by rounding
@@ -75,7 +75,11 @@ class Metered(Sample):
         return shape
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
-        known = [self._recalled(*each, want) for each in zip(u, b, strict=True)]
+        known: list[Floats | None] = [None] * len(u)
+        with np.errstate(all="ignore"):  # too large to square
+            sizes = np.sqrt(u**2 @ self.moments().m2) + np.abs(b)
+            if self._known or (self._shape is not None and (sizes <= _SHORT).any()):
+                known = [self._recalled(*each, want) for each in zip(u, b, sizes, strict=True)]
         missing = [place for place, row in enumerate(known) if row is None]
         if len(missing) == len(u):
             self._note(self.inner.reads_for(u, b, want))
@@ -94,12 +98,9 @@ class Metered(Sample):
     def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
         return self.inner.reads_for(u, b, want)
 
-    def _recalled(self, u: Floats, b: float, want: int) -> Floats | None:
-        """What a pass would bring for this direction, if that is known."""
-        if not self._known and self._shape is None:
-            return None
+    def _recalled(self, u: Floats, b: float, size: float, want: int) -> Floats | None:
+        """What a pass would bring for this direction, if that is known; ``size`` is that of x.u + b."""
         m = self.moments()
-        size = math.sqrt(float(u**2 @ m.m2)) + abs(b)
         for one in self._known:
             apart = math.sqrt(float((u - one.u) ** 2 @ m.m2)) + abs(b - one.b)
             if one.want & want == want and apart <= _SAME * size:
@@ -112,7 +113,7 @@ class Metered(Sample):
         second += crossed + crossed.T - np.outer(centre, centre)
         t0, t1 = float(m.m1 @ u) + b, second @ u + b * m.m1
         log_cosh = 0.5 * (float(t1 @ u) + b * t0)
-        return np.array([t0, *t1, log_cosh, 1.0, *m.m1, *second[np.tril_indices(self.d)]])
+        return np.array([t0, *t1, log_cosh, 1.0, *m.m1, *second[reduction.lower_places(self.d)]])
 
     def _note(self, made: list[tuple[Read, float]]) -> None:
         part = self.n / self._whole.n
