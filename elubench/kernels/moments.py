@@ -22,7 +22,7 @@ from elubench.kernels.lanes import LANES, LINE, added, load, store, zeros
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
 from elubench.kernels.sums import add_pairs, strip_rows
-from elubench.kernels.tiles import BLOCK_ROWS, Tiles
+from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
 
 
 def pairs(d: int) -> int:
@@ -35,7 +35,11 @@ def reduce_shape(tiles: Tiles, total: float, centre: Any, units: Any) -> Any:
     d = tiles.data.shape[1]
     partial = np.empty((tiles.blocks, 1, pairs(d) + 2 * d))
     out = np.empty((1, pairs(d) + 2 * d))
-    arguments = (tiles.data, tiles.weights, tiles.rows, total, centre, 1.0 / units, partial, out)
+    scratch = aligned((d + 1) * strip_rows(d)).reshape(d + 1, -1)
+    factors = 1.0 / units
+    arguments = (
+        tiles.data, tiles.weights, tiles.rows, total, centre, factors, scratch, partial, out
+    )  # fmt: skip
     if not worth_threads(tiles):
         ready(shape_serial)(*arguments)
         return out[0]
@@ -89,6 +93,7 @@ _PASS = types.void(
     types.float64,
     types.float64[::1],
     types.float64[::1],
+    types.float64[:, ::1],
     types.float64[:, :, ::1],
     types.float64[:, ::1],
 )
@@ -96,7 +101,15 @@ _PASS = types.void(
 
 @kernel("parallel", _PASS, pointer=False)
 def shape_parallel(
-    data: Any, weights: Any, n: int, total: float, centre: Any, factors: Any, partial: Any, out: Any
+    data: Any,
+    weights: Any,
+    n: int,
+    total: float,
+    centre: Any,
+    factors: Any,
+    scratch: Any,
+    partial: Any,
+    out: Any,
 ) -> None:
     """The read with the blocks shared among threads."""
     for block in prange(partial.shape[0]):
@@ -111,10 +124,17 @@ def shape_parallel(
 
 @kernel("exact", _PASS, pointer=False)
 def shape_serial(
-    data: Any, weights: Any, n: int, total: float, centre: Any, factors: Any, partial: Any, out: Any
+    data: Any,
+    weights: Any,
+    n: int,
+    total: float,
+    centre: Any,
+    factors: Any,
+    scratch: Any,
+    partial: Any,
+    out: Any,
 ) -> None:
     """The same in the calling thread."""
-    own = _room(data.shape[1])
     for block in range(partial.shape[0]):
-        _shape_block(data, weights, n, block, centre, factors, own, partial[block, 0])
+        _shape_block(data, weights, n, block, centre, factors, scratch, partial[block, 0])
     combine(partial, total, out)

@@ -165,7 +165,7 @@ def _reduce_block(
                     add_moments(spare, x, m, out, c0_at(d))
                     add_pairs(spare, x, m, out, c2_at(d))
             weigh(y, weights, tile, valid, m)
-            add_moments(y, x, m, out, T0)
+            add_moments(y, x, m, out, np.int64(T0))
 
 
 @kernel(

@@ -145,7 +145,7 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
     add_products(v, x, np.int64(4), d, m, out, at + 1)
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def strip_rows(d: int) -> int:
     """Rows of which all coordinates stay in the level-1 cache."""
     return max(_STRIP_NUMBERS // d // LANES, 8) * LANES
