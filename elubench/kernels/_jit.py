@@ -102,7 +102,7 @@ def kernel(
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
         if options.get("no_cpython_wrapper"):
-            _without_wrapper(dispatcher, plain)
+            _without_wrapper(dispatcher, bool(plain))
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
             dispatcher.elubench_calls = 0 if plain else _COLD
