@@ -485,12 +485,3 @@ def test_cost_does_not_grow_with_n():
     sizes = [CondensedSample(rows("Gaussian", n)[:, None]).condensed_to for n in (N, 4 * N)]
     most = 2 * bins._LEAST_BINS * condensing.POINTS
     assert max(sizes) < most
-
-
-def test_an_array_sample_condenses_itself():
-    sample = eb.ArraySample(rows("Gaussian", N)[:, None])
-    condensed = sample.condensed()
-    assert isinstance(condensed, eb.CondensedSample)
-    assert condensed.full() is sample
-    with pytest.raises(ValueError, match="X must have one column"):
-        eb.ArraySample(np.eye(4)).condensed()

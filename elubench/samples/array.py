@@ -79,12 +79,6 @@ class ArraySample(PackedSample):
         thin.near = self.near
         return thin
 
-    def condensed(self) -> Sample:
-        """The same rows, of one coordinate, condensed into weighted points: a CondensedSample."""
-        from elubench.samples.condensed import CondensedSample  # which is made from these
-
-        return CondensedSample(self)
-
     def rows(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows start to stop as an (m, d) array, unpacked from the tiles."""
         stop = self.n if stop is None else min(stop, self.n)

@@ -4,8 +4,8 @@ A pass with the loss and the curvature does more work than a plain one, and how 
 and on the machine. So a price is measured where it is asked for, once per process: rows in memory are
 read by one thread, the two kinds of read take turns, and of each the turn with the least processor time
 counts, since whatever disturbs a turn makes it longer. In twelve processes on a machine with seven times
-as much to do as it has cores, prices of passes had standard deviations of 1 to 11 %, those of moments and
-of condensing 6 to 21 %. The rows fit into a large cache; where a plain pass has to wait for memory, work
+as much to do as it has cores, prices of passes had standard deviations of 1 to 11 %, of moments and of
+condensing 6 to 21 %. The rows fit into a large cache; where a plain pass has to wait for memory, work
 on the rows costs less: at d = 16 the curvature 2.1 plain passes instead of 3. A sample on a lattice
 stands for n rows and has their prices.
 
