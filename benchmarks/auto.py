@@ -32,7 +32,7 @@ def measure(model, kind, n, d, samples, names, budget):
     model = named(model)
     for seed in range(samples):
         sample = eb.ArraySample(rows(kind, n, d, seed))
-        (start, *_), _ = starts_of(model, sample)
+        start, *_ = starts_of(model, sample)
         u, b = np.full((1, d), 0.1 / d), np.zeros(1)
         sample.sums(u, b, 0)
         before = time.thread_time()

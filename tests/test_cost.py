@@ -11,7 +11,7 @@ from elubench.algorithms.simultaneous import Simultaneous
 from elubench.kernels.layout import CURVATURE, LOG_COSH
 from elubench.kernels.region import parallel_region
 from elubench.samples import prices
-from elubench.samples.base import CONDENSING, PASS, SHAPE, Read
+from elubench.samples.base import CONDENSING, PASS, SHAPE, Read, Sums
 from elubench.samples.metered import Metered
 from elubench.samples.prices import Bill, price
 
@@ -200,6 +200,37 @@ class TestMetered:
         near = sample.about(sample.origin())
         assert (near.moments().m1 == inner.about(inner.origin()).moments().m1).all()
         assert sample.reads == [(LOSS, 1.0), (Read(SHAPE), 1.0)]
+
+    @pytest.mark.parametrize("d", [1, 3])
+    def test_what_is_known_is_not_read_again(self, d):
+        inner = eb.ArraySample(2.0 + rows(FEW, d))
+        sample, both = Metered(inner), LOG_COSH | CURVATURE
+        u, b = np.full((2, d), 0.3), np.array([0.1, 0.2])
+        own = inner.sums(u, b, both)
+        sample.remember(Sums(u[0] * (1.0 + 2.0**-52), 0.1, both, own[0]))
+        assert (sample.sums(u[:1], b[:1], LOG_COSH) == own[0, : d + 2]).all()
+        assert sample.passes == 0.0
+        assert sample.sums(u, b, both) == pytest.approx(own, rel=1e-15)
+        assert sample.reads == [(CURVED, 1.0)]
+        far = u * (1.0 + 1e-12)
+        sample.sums(far[:1], b[:1], LOG_COSH)
+        assert sample.passes == 2.0
+
+    @pytest.mark.parametrize("d", [1, 3])
+    def test_short_directions_from_the_moments(self, d):
+        """Where tanh is the identity, second moments are all that a pass brings."""
+        inner = eb.ArraySample(2.0 + rows(FEW, d))
+        sample = Metered(inner)
+        first = sample.shape_about(np.full(d, 1.5), np.full(d, 0.7))
+        assert sample.shape_about(np.full(d, 1.5), np.full(d, 0.7)) is first
+        u, b = 2.0**-40 * np.arange(1.0, d + 1)[None, :], np.array([2.0**-41])
+        for want in (0, LOG_COSH, LOG_COSH | CURVATURE):
+            expected, got = inner.sums(u, b, want)[0], sample.sums(u, b, want)[0]
+            asked = slice(None) if want else slice(d + 1)
+            assert got[asked] == pytest.approx(expected[asked], rel=1e-12, abs=2.0**-85)
+        assert sample.reads == [(Read(SHAPE), 1.0)]
+        sample.shape_about(np.zeros(d), np.ones(d))
+        assert sample.passes == 2.0
 
     def test_parts_write_on_the_same_list(self):
         sample = Metered(eb.ArraySample(rows(FEW)))

@@ -122,6 +122,7 @@ def test_a_kernel_is_whole_before_an_interrupt_is_heard():
     class Kernel:
         overloads = ()
         elubench_signature = None
+        elubench_calls = 500
         whole = False
 
         def compile(self, signature):

@@ -171,7 +171,6 @@ class TestTrace:
     @pytest.mark.parametrize("algorithm", [EM(), NewtonAnderson()], ids=["EM", "NewtonAnderson"])
     def test_a_short_run_does_without_the_loop(self, sample, algorithm, monkeypatch):
         """A longer one goes on in it: the same iterates, and a clock that goes on."""
-        monkeypatch.setattr(drivers, "is_ready", lambda kernel: False)
         entered = []
         compiled = drivers.compiled
 
@@ -190,6 +189,17 @@ class TestTrace:
             assert (usual.status, usual.passes) == (short.status, short.passes)
             assert (np.diff(short.trace["seconds"]) >= 0).all()
         assert entered == ([100] if usual.n_iter > 100 else [])
+
+    @pytest.mark.parametrize("driver", ["compiled", "python"])
+    def test_sums_of_the_last_pass(self, driver):
+        """Those at the result, if the run ended with a look at it."""
+        sample = ArraySample(gaussian(200, 1, seed=0) + np.resize([-2.0, 2.0], (200, 1)))
+        ended = run(sample, "isotropic", NewtonAnderson(), [0.9], driver=driver)
+        final = ended.final
+        assert ended.status == "converged"
+        assert (final.row == sample.sums(final.u[None], np.array([final.b]), final.want)[0]).all()
+        assert final.u[0] == pytest.approx(ended.params[0] / ended.scale[0], rel=1e-14)
+        assert run(sample, "isotropic", EM(), [0.9], max_iter=3, driver=driver).final is None
 
     def test_without_metrics(self, sample):
         got = run(sample, "isotropic", EM(), [0.9], max_iter=5, metrics=False)

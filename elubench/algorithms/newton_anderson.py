@@ -51,7 +51,7 @@ _PLATEAU = 0.002  # the same on a plateau, where the prediction says nothing abo
 _HELD = 10.0  # the lowest curvature that is no plateau, over the one that a probe looks into
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def eigen(matrix: Any, vectors: Any) -> None:
     """Eigenvalues to the diagonal of a symmetric matrix, eigenvectors to the columns of `vectors`.
 
@@ -93,7 +93,7 @@ def eigen(matrix: Any, vectors: Any) -> None:
                     vectors[k, j] = sine * one + cosine * two
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _units(hessian: Any, iterate: Any, units: Any) -> None:
     """A length for each coordinate: 1, unless they would differ by so much that digits are lost.
 
@@ -111,7 +111,7 @@ def _units(hessian: Any, iterate: Any, units: Any) -> None:
         units[:] = 1.0
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
     """Eigenvalues in these units to the diagonal, eigenvectors to the columns; a floor for curvature."""
     p = units.size
@@ -125,7 +125,7 @@ def _decompose(hessian: Any, units: Any, vectors: Any) -> float:
     return 1e-13 * largest
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, step: Any) -> float:
     """Newton's step with the absolute values of the curvatures; the decrease that it predicts."""
     p, predicted = units.size, 0.0
@@ -142,7 +142,7 @@ def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, 
     return predicted
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
     """After a rejected trial: the plain step, then shorter ones."""
     if state[_PHASE] == _PROBE:
@@ -161,7 +161,7 @@ def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) ->
         points[0, j] = iterate[j] + state[_SHARE] * newton[j]
 
 
-@kernel("exact", signatures.UPDATE)
+@kernel("exact", signatures.UPDATE, plain=signatures.FEW)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: the decrease of the mean loss that is not worth a pass, and where r^8 / 12 equals it."""
     options, state = own.options, own.state
@@ -259,9 +259,9 @@ class NewtonAnderson(Algorithm):
     ``precision`` / n, that is, when the log-likelihood would gain less than ``precision`` in total.
 
     The second-order sums cost O(n d^2): a pass with them takes 1.2 times as long as a plain one at
-    d = 1, 1.5 times at d = 4, about three times at d = 16, four times at d = 32 and seven times at
-    d = 64 (one thread), and an update for general locations, O(d^3), adds to this. Beyond d =
-    ``up_to`` use :class:`LBFGS`.
+    d = 1, 1.5 times at d = 4, three times at d = 16, six times at d = 32 and eleven times at d = 64
+    (one thread, rows in the cache), and an update for general locations, O(d^3), adds to this. Beyond
+    d = ``up_to`` use :class:`LBFGS`.
 
     Parameters
     ----------

@@ -12,23 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elubench import checks
-from elubench.algorithms import Algorithm
+from elubench.algorithms import Algorithm, NewtonAnderson
+from elubench.checks import Floats
 from elubench.fits import evidence, placing, regimes
 from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
-from elubench.kernels import compile_seconds, interrupts
+from elubench.kernels import compile_seconds, interrupts, layout, ready
 from elubench.models import Model
 from elubench.models.known import named
 from elubench.runs import Run
 from elubench.runs.trace import moved
 from elubench.samples import CondensedSample, Sample
-from elubench.samples.base import CONDENSING, Read
+from elubench.samples.base import CONDENSING, Read, Sums
 from elubench.samples.metered import Metered
 from elubench.samples.prices import Bill
 
 _CONSTANT = 1e-14  # variance over second moment that is rounding
+_SOME = 1024  # rows that tell whether a column varies
 _LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave to EM
 
 
@@ -51,8 +53,9 @@ def fit(
 
     The likelihood has several maxima. Parts of equal and of unequal size along the directions in which
     the data spread most are compared, a few steps of EM refine the better ones, and the best two are
-    run. Of more than 32,768 rows a part is enough for this; the estimate from the moments of all rows
-    is among the starts. If no run ends above one Gaussian, that is the answer.
+    run. Of more than 32,768 rows a part is enough for this. The estimate from the moments of all rows is
+    among the starts, and the only one where a part shows no more than one Gaussian would. If no run ends
+    above one Gaussian, that is the answer. The last pass of a run serves likelihood and regime, too.
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. ``python -m benchmarks.auto`` counts the passes that every algorithm needs from
@@ -110,27 +113,26 @@ def fit(
     begun, compiled = time.perf_counter(), compile_seconds()
     every = Metered(sample)
     used = every.part(train)
-    passes = float(_check_columns(model, used))
+    _check_columns(model, used)
     with interrupts.held() as presses:
-        begins, reads = starts_of(model, used, presses.stopped)
+        begins = starts_of(model, used, presses.stopped)
         interrupted = presses.stopped()
-    passes += reads
     rng = np.random.default_rng(seed)
     further = (model.random_start(train, rng) for _ in range(starts - 1))
     runs, interrupted = ended(
         chain(begins, further), interrupted, train, model, chosen,
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
-    passes += sum(one.passes for one in runs)
     with interrupts.held() as presses:
+        for one in runs:
+            used.remember(one.final)
         best = runs[0]
         if len(runs) > 1:
             gaps = model.gaps(used, np.stack([one.params for one in runs]))
-            passes += 1
             best = runs[0] if np.isnan(gaps).all() else runs[int(np.nanargmin(gaps))]
         params, fitted, notes = best.params, used, _notes(model, sample, held, best)
+        _read_at(model, used, params)
         found = evidence.likelihood(model, every, used, params)
-        passes += 1
         if not found.loss <= found.one_gaussian:
             params, fitted = model.truth(model.centre(moments), sample.d), every
             found = found._replace(
@@ -140,8 +142,7 @@ def fit(
             notes.append(
                 "no run ended above one Gaussian, so the answer is one Gaussian, given twice"
             )
-        factor, left, more = evidence.contraction(model, fitted, params)
-        passes += more
+        factor, left, _ = evidence.contraction(model, fitted, params)
         interrupted = interrupted or presses.stopped()
     status = best.status
     if status == "converged" and left > _LEFT:
@@ -163,7 +164,7 @@ def fit(
         status=status,
         regime=regimes.regime(signs),
         evidence=signs,
-        passes=passes,
+        passes=every.passes + sum(one.passes for one in runs),
         seconds=max(time.perf_counter() - begun - (compile_seconds() - compiled), 0.0),
         n=sample.n,
         d=sample.d,
@@ -192,15 +193,27 @@ def _bill(
     return Bill(sample.n, sample.d, dict(total))
 
 
-def _check_columns(model: Model, sample: Sample) -> int:
-    """Raise ValueError if the likelihood is unbounded because of a column; the passes made."""
-    columns, passes = model.collapsing(sample)
+def _check_columns(model: Model, sample: Sample) -> None:
+    """Raise ValueError if the likelihood is unbounded because of a column."""
+    some = sample.thinned(_SOME)
+    columns, _ = model.collapsing(some)
+    if columns and some is not sample:
+        columns, _ = model.collapsing(sample)
     if columns:
         raise ValueError(
             f"X must have columns of more than one absolute value for the {model.name} model, whose "
             f"likelihood is unbounded otherwise, got column {_listed(columns)}; leave it out"
         )
-    return passes
+
+
+def _read_at(model: Model, sample: Metered, params: Floats) -> None:
+    """One pass for all that is asked about a point afterwards, unless it is known."""
+    want, m = layout.LOG_COSH | layout.CURVATURE, sample.moments()
+    if sample.d <= NewtonAnderson.up_to:
+        u = np.empty((1, sample.d))
+        b = np.array([ready(model.algebra.direction)(params, m.m1, m.m2, u[0])])
+        row = sample.sums(u, b, want, even=model.even)[0]
+        sample.remember(Sums(u[0], float(b[0]), want, row))
 
 
 def _listed(columns: Iterable[int]) -> str:

@@ -1,4 +1,4 @@
-"""Where a fit starts: after a few steps of EM from the best of the model's candidates."""
+"""Where a fit starts: close to the best of the model's candidates."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from elubench.algorithms import Moments
+from elubench.algorithms import Moments, NewtonAnderson
 from elubench.checks import Floats
-from elubench.kernels import layout
+from elubench.kernels import layout, ready
 from elubench.models import Model
+from elubench.runs import run
 from elubench.samples import Sample
 
 # candidates that are compared again after a step of EM, and after another; small samples have more
@@ -17,7 +18,11 @@ from elubench.samples import Sample
 _KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
 _THIN = 1 << 15  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
-_TAKEN = 2  # candidates from there that all rows are asked about
+_TAKEN = 2  # candidates from there
+# gain in log-likelihood that data from one Gaussian leave: 99 % of samples stay below, by d
+_NOISE = (4.0, 1.1)
+_CLEAR = 10.0  # times as much is no coincidence
+_ENOUGH, _STEPS = 0.1, 20  # gain in log-likelihood to which a part is fitted, in so many steps
 _RIVAL = 0.5  # share of the best gain over one Gaussian that is worth a run of its own
 _APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
 _CLOSE = 0.1  # of the radius n^(-1/8): components that data from one Gaussian cannot tell apart
@@ -26,58 +31,85 @@ _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a po
 
 def starts(
     model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
-) -> tuple[list[Floats], float]:
-    """The best start, a second one if it belongs to another maximum, and the number of passes made.
+) -> list[Floats]:
+    """The best start, and a second one if it belongs to another maximum.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
     apart it goes almost all the way. ``stopped`` is asked after a read whether to leave it at that.
 
-    Of many rows a part is enough for that: a maximum that a few thousand rows do not show is one where
-    components hardly differ, and there the moments of all rows are as good a start.
+    Of many rows a part is enough for that. If it shows no more than data from one Gaussian would, the
+    start is the estimate from the moments of all rows, which is as good there. If it shows clearly
+    more, its own maximum is the start. In between, all rows decide.
     """
     part = _part(sample)
-    share = part.n / sample.n
-    points, reads = model.candidates(part)
-    passes = reads * share
-    estimates = np.empty((0, points.shape[1]))
+    estimates = np.empty((0, model.n_params(sample.d)))
     if Moments.needs <= model.features:
-        found, reads = model.moment_estimates(sample)
-        estimates, passes = np.stack([_apart(model, sample, one) for one in found]), passes + reads
+        found, _ = model.moment_estimates(sample)
+        estimates = np.stack([_apart(model, sample, one) for one in found])
+    points, _ = model.candidates(part)
     kept = _KEPT_OF_FEW_ROWS if part.n <= _FEW_ROWS else _KEPT
     rounds = [(part, count) for count in (*kept, _TAKEN)]
     if part is sample:
         points, rounds[-1] = np.vstack([points, estimates]), (sample, kept[-1])
     for data, count in rounds:
         ranked = _ranked(model, data, points, count)
-        passes += data.n / sample.n
         if ranked is None:
-            return [points[0]], passes
+            return [points[0]]
         before, gaps, points = ranked
         if stopped():
-            return [points[0]], passes
-    if part is not sample:
-        ranked = _ranked(model, sample, np.vstack([estimates, points]), len(estimates) + _TAKEN)
-        passes += 1
-        if ranked is None:
-            return [points[0]], passes
-        before, gaps, points = ranked
-        if stopped():
-            return [points[0]], passes
+            return [points[0]]
+    if part is sample:
+        return _two(model, sample, before, gaps, points, np.inf)
+    shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
+    points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
+    if len(points) == 1:
+        return [points[0]]
+    data = part if shown > _CLEAR else sample
+    ranked = _ranked(model, data, points, len(points))
+    if ranked is None:
+        return [points[0]]
+    before, gaps, points = ranked
+    if stopped():
+        return [points[0]]
+    found = _two(model, data, before, gaps, points, min(_RIVAL * gaps[0], 0.0))
+    if data is not part:
+        return found
+    found = [_refined(model, part, one) for one in found]
+    if len(estimates):
+        # an estimate from all rows is closer to their maximum, if it is one of this maximum
+        gaps = part.n * model.gaps(part, np.vstack([found[:1], estimates]))
+        near = np.flatnonzero(gaps[1:] - gaps[0] < 2.0 + estimates.shape[1])
+        if near.size:
+            found[0] = estimates[near[0]]
+    return found
+
+
+def _two(
+    model: Model, sample: Sample, before: Floats, gaps: Floats, points: Floats, enough: float
+) -> list[Floats]:
+    """The first point, and one of another maximum if its gap is no more than ``enough``."""
     apart = _APART * float(np.sqrt(np.min(model.scale(sample, points[0]))))
-    enough = np.inf if part is sample else min(_RIVAL * gaps[0], 0.0)
     others = [
         k
         for k in range(1, len(points))
         if gaps[k] <= enough and model.location_error(*points[[0, k]]) > apart
     ]
     if not others:
-        return [points[0]], passes
+        return [points[0]]
     # another maximum has a higher loss on the way to it
     labels = [_nearer(model, before[0], before[k]) for k in others]
     middles = model.gaps(sample, 0.5 * (before[0] + np.stack(labels)))
     beyond = [points[k] for k, gap in zip(others, middles, strict=True) if gap > gaps[k]]
-    return [points[0], *beyond[:1]], passes + 1
+    return [points[0], *beyond[:1]]
+
+
+def _refined(model: Model, part: Sample, point: Floats) -> Floats:
+    """The maximum of a part of the rows, close to this point."""
+    if part.d > NewtonAnderson.up_to or model.natural is None:
+        return point
+    algorithm = NewtonAnderson(precision=_ENOUGH)
+    return run(part, model, algorithm, point, max_iter=_STEPS, metrics=False).params
 
 
 def _apart(model: Model, sample: Sample, params: Floats) -> Floats:
@@ -103,7 +135,8 @@ def _ranked(
     model: Model, sample: Sample, points: Floats, count: int
 ) -> tuple[Floats, Floats, Floats] | None:
     """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
-    single = model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
+    m = sample.moments()
+    single = model.scale(sample, model.truth(model.centre(m), sample.d))
     with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
         answers = model.evaluate(sample, points, layout.LOG_COSH)
     usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
@@ -112,7 +145,9 @@ def _ranked(
     order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
     order = order[: min(count, np.count_nonzero(usable))]
     after = answers.em[order]
-    scales = np.stack([model.scale(sample, point) for point in after])
+    scales = np.empty((len(after), len(single)))
+    for point, scale in zip(after, scales, strict=True):
+        ready(model.algebra.scale)(point, m.m1, m.m2, scale)
     if not (scales > _POINTS * single).all():
         raise ValueError(
             "X must have more than two points, got two points, to which both components shrink: "

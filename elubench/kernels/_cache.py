@@ -148,6 +148,13 @@ class KernelCache(caching._Cache):
         folder = cache_folder()
         return None if folder is None else str(folder)
 
+    def has_some(self) -> bool:
+        """Whether the kernel was compiled before."""
+        try:
+            return bool(self._cache()._cache_file._load_index())
+        except Exception:  # damaged, or none
+            return False
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return self._cache().load_overload(_arguments(sig), target_context)

@@ -21,7 +21,8 @@ Common to all:
 On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` and the wrappers off.
 
 Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
-from the cache, by :func:`ready` on first use; :func:`warmup` does so for all of them.
+from the cache, by :func:`ready` on first use, or after a number of calls if Python can do without that
+long; :func:`compiled_now` does not wait, and :func:`warmup` calls it for all of them.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from importlib import import_module
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -53,6 +55,8 @@ KINDS: dict[str, dict[str, Any]] = {
 
 #: False if ``NUMBA_DISABLE_JIT=1``: kernels are then plain Python functions.
 JIT = not numba.config.DISABLE_JIT
+
+_COLD = 500  # calls, after which compiling a kernel pays
 
 _registry: list[Any] = []
 _compile_seconds = 0.0
@@ -74,7 +78,7 @@ def kernel(
     inline: bool = False,
     counted: bool = True,
     pointer: bool = True,
-    plain: bool = False,
+    plain: bool | int = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function as a kernel of the given kind.
 
@@ -86,6 +90,9 @@ def kernel(
     ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
     pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
     ``plain`` is for a kernel without a signature that Python calls, too, and then runs as it is written.
+    With a signature it is a number: as long as no array has more numbers, the kernel is only compiled
+    after a few hundred calls, and runs as it is written before, unless the cache has it. Strict IEEE
+    arithmetic has the same bits either way.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
     if JIT:
@@ -95,11 +102,14 @@ def kernel(
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
         if options.get("no_cpython_wrapper"):
-            _without_wrapper(dispatcher, plain)
+            _without_wrapper(dispatcher, bool(plain))
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
+            dispatcher.elubench_calls = 0 if plain else _COLD
             dispatcher._cache = KernelCache(function)
             _registry.append(dispatcher)
+            if plain:
+                _plain_at_first(dispatcher, int(plain))
         return dispatcher
 
     return decorate
@@ -116,6 +126,21 @@ def _without_wrapper(dispatcher: Any, plain: bool) -> None:
         raise TypeError(f"kernel {name} has no signature: only other kernels can call it")
 
     dispatcher._insert = lambda *args, **options: None  # nothing for a call to find
+    dispatcher._compile_for_args = called
+
+
+def _plain_at_first(dispatcher: Any, most: int) -> None:
+    """Let Python call the plain function as long as there is no machine code."""
+
+    def plainly(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return dispatcher.py_func(*args)
+
+    def called(*args: Any) -> Any:
+        dispatcher.elubench_calls += 1
+        small = all(arg.size <= most for arg in args if isinstance(arg, np.ndarray))
+        return plainly if small else compiled_now(dispatcher)
+
     dispatcher._compile_for_args = called
 
 
@@ -159,6 +184,17 @@ def is_ready(dispatcher: Any) -> bool:
 
 
 def ready(dispatcher: Any) -> Any:
+    """Return the kernel, ready for Python to call it: compiled, or not worth it yet."""
+    if is_ready(dispatcher) or 0 < dispatcher.elubench_calls < _COLD:
+        return dispatcher
+    if dispatcher.elubench_calls == 0:
+        dispatcher.elubench_calls = 1
+        if not dispatcher._cache.has_some():
+            return dispatcher
+    return compiled_now(dispatcher)
+
+
+def compiled_now(dispatcher: Any) -> Any:
     """Return the kernel, compiled or loaded from the cache for its one signature."""
     global _compile_seconds
     if not is_ready(dispatcher):
@@ -198,7 +234,7 @@ def listening(listener: Callable[[float], None]) -> Iterator[None]:
 
 
 def compile_seconds() -> float:
-    """How long :func:`ready` has compiled and loaded kernels in this process."""
+    """How long kernels were compiled and loaded in this process."""
     return _compile_seconds
 
 
@@ -209,7 +245,7 @@ def warmup(progress: Callable[[int, int], None] | None = None) -> None:
     """
     kernels = known_kernels()
     for done, dispatcher in enumerate(kernels):
-        ready(dispatcher)
+        compiled_now(dispatcher)
         if progress is not None:
             progress(done + 1, len(kernels))
 

@@ -257,7 +257,7 @@ else:
         return buffer.reshape(-1)[at : at + LANES].copy()
 
     def store(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
-        buffer[at : at + LANES] = value
+        buffer.reshape(-1)[at : at + LANES] = value
 
     def zeros() -> Any:  # noqa: D103
         return np.zeros(LANES)

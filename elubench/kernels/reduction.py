@@ -17,6 +17,7 @@ Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numba
@@ -40,7 +41,6 @@ from elubench.kernels.layout import (
     CURVATURE,
     T0,
     c0_at,
-    c1_at,
     c2_at,
     log_cosh_at,
     width,
@@ -50,10 +50,9 @@ from elubench.kernels.sums import (
     add_curvature,
     add_everything,
     add_moments,
-    add_products,
+    add_pairs,
     add_tanh_moments,
     project,
-    scaled,
     total_of,
     weigh,
 )
@@ -105,9 +104,15 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
 def unpack_symmetric(lower: Any, d: int) -> Any:
     """The symmetric (d, d) matrix from the rows of its lower triangle."""
     matrix = np.empty((d, d))
-    matrix[np.tril_indices(d)] = lower
-    matrix.T[np.tril_indices(d)] = lower
+    matrix[lower_places(d)] = lower
+    matrix.T[lower_places(d)] = lower
     return matrix
+
+
+@cache
+def lower_places(d: int) -> Any:
+    """Rows and columns of the lower triangle, row by row."""
+    return np.tril_indices(d)
 
 
 @kernel("exact", counted=False)
@@ -157,15 +162,10 @@ def _reduce_block(
                 if 1 < d <= 4:
                     add_curvature(spare, x, m, out)
                 else:
-                    out[c0_at(d)] += total_of(spare, m)
-                    at = c2_at(d)
-                    for j in range(d):
-                        scaled(spare, x, j, product, m)
-                        out[c1_at(d) + j] += total_of(product, m)
-                        add_products(product, x, np.int64(0), j + 1, m, out, at)
-                        at += j + 1
+                    add_moments(spare, x, m, out, c0_at(d))
+                    add_pairs(spare, x, m, out, c2_at(d))
             weigh(y, weights, tile, valid, m)
-            add_moments(y, x, m, out, T0)
+            add_moments(y, x, m, out, np.int64(T0))
 
 
 @kernel(

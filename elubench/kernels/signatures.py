@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 from numba import types
 
+#: Kernels that run as they are written at first do so on arrays of up to so many numbers: updates,
+#: which may take the third power of that many steps, and the algebra of models.
+FEW, SMALL = 8, 64
+
 _number = types.float64
 _vector = types.float64[::1]
 _matrix = types.float64[:, ::1]

@@ -34,6 +34,8 @@ from elubench.kernels.layout import (
     log_cosh_at,
 )
 
+_STRIP_NUMBERS = 2048  # 16 KiB: half the level-1 cache
+
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
 
@@ -86,13 +88,6 @@ def weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
             t[i] = t[i] * weights[tile, i]
     for i in range(valid, m):
         t[i] = 0.0
-
-
-@kernel("elementwise")
-def scaled(v: Any, x: Any, j: int, out: Any, m: int) -> None:
-    """Write the products of v and coordinate j to a buffer."""
-    for i in range(m):
-        out[i] = v[i] * x[j, i]
 
 
 @kernel("exact")
@@ -148,6 +143,45 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
     out[at] += added(plain)
     _add_four(s0, s1, s2, s3, np.int64(0), d, out, at + 1)
     add_products(v, x, np.int64(4), d, m, out, at + 1)
+
+
+@kernel("exact", plain=True)
+def strip_rows(d: int) -> int:
+    """Rows of which all coordinates stay in the level-1 cache."""
+    return max(_STRIP_NUMBERS // d // LANES, 8) * LANES
+
+
+@kernel("exact", counted=False)
+def add_pairs(c: Any, x: Any, m: int, out: Any, at: int) -> None:
+    """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
+
+    Every coordinate is read many times, so rows are taken in strips that stay in the level-1 cache.
+    """
+    d, rows = x.shape
+    strip = strip_rows(d)
+    for begin in range(0, m, strip):
+        end = min(begin + strip, m)
+        for i in range(0, d, 2):
+            next_one = min(i + 1, d - 1)
+            one, two, place = i * rows, next_one * rows, at + i * (i + 1) // 2
+            for j in range(0, next_one + 1, 4):
+                at0, at1, at2, at3 = _four(j, next_one + 1, rows)
+                s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
+                r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
+                for k in range(begin, end, LANES):
+                    value = load(c, k)
+                    p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
+                    x0, x1, x2, x3 = (
+                        load(x, at0 + k),
+                        load(x, at1 + k),
+                        load(x, at2 + k),
+                        load(x, at3 + k),
+                    )
+                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
+                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
+                _add_four(s0, s1, s2, s3, j, i + 1, out, place)
+                if next_one > i:
+                    _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
 
 
 @kernel("exact", inline=True, counted=False)

@@ -8,14 +8,14 @@ from typing import Any
 from elubench.kernels._jit import kernel
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def copy(source: Any, target: Any) -> None:
     """Copy a vector."""
     for j in range(target.size):
         target[j] = source[j]
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def norm(v: Any) -> float:
     """Euclidean length."""
     total = 0.0

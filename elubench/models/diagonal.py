@@ -26,13 +26,13 @@ _LONG, _SAME = 1e3, 1e-14  # a direction, and how close to 1 a mean absolute val
 _MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _scale(theta: Any, m1: Any, m2: Any, out: Any) -> None:
     for j in range(theta.size):
         out[j] = m2[j] - theta[j] * theta[j]
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _direction(theta: Any, m1: Any, m2: Any, u: Any) -> float:
     for j in range(theta.size):
         s = m2[j] - theta[j] * theta[j]
@@ -43,7 +43,7 @@ def _direction(theta: Any, m1: Any, m2: Any, u: Any) -> float:
     return 0.0
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     """With g_j = (m2_j + theta_j^2) / s_j^2, the derivative of u_j: gradient_j = g_j (theta - T1)_j."""
     for j in range(theta.size):
@@ -53,7 +53,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         gradient[j] = (m2[j] + square) / s * ((theta[j] - em[j]) / s)
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _gap_at(m2: float, square: float, q: float, s: float, e2: float) -> float:
     """One coordinate's part of the gap; s is exactly the scale in the direction u."""
     if not (s > 0.0 and q < 1.0):
@@ -61,7 +61,7 @@ def _gap_at(m2: float, square: float, q: float, s: float, e2: float) -> float:
     return 0.5 * math.log1p(-q) + (e2 * q + square) / (2.0 * s)
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     total = 0.0
     for j in range(theta.size):
@@ -70,7 +70,7 @@ def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> flo
     return total - log_cosh
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """-g_i C2_ij g_j, and on the diagonal g + (theta - T1) dg; no power of s that could underflow."""
     d = theta.size
@@ -96,30 +96,30 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 # Natural coordinates: phi_j = u_j sqrt(m2_j), and r_j = s_j / m2_j solves r = 1 - r^2 phi_j^2.
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _share(phi: float) -> float:
     return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * phi * phi))
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
     for j in range(theta.size):
         phi[j] = theta[j] * math.sqrt(m2[j]) / (m2[j] - theta[j] * theta[j])
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
     for j in range(theta.size):
         theta[j] = phi[j] * math.sqrt(m2[j]) * _share(phi[j])
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
     for j in range(phi.size):
         out[j] = m2[j] * _share(phi[j])
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
     total = 0.0
     for j in range(u.size):
@@ -128,14 +128,14 @@ def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
     return 0.0 if math.isfinite(total) else np.nan
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     for j in range(phi.size):
         gradient[j] = _share(phi[j]) * phi[j] - sums[layout.T1 + j] / math.sqrt(m2[j])
     _from_locations(sums[layout.T1 : layout.T1 + phi.size], m1, m2, em)
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     total = 0.0
     for j in range(phi.size):
@@ -145,7 +145,7 @@ def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) 
     return total - log_cosh
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """diag(r^2 / (1 + r^2 phi^2)) - C2, in units of sqrt(m2)."""
     at = layout.c2_at(phi.size)
@@ -160,7 +160,7 @@ def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             at += 1
 
 
-@kernel("exact", signatures.ERROR)
+@kernel("exact", signatures.ERROR, plain=signatures.SMALL)
 def _natural_error(phi: Any, m1: Any, m2: Any, truth: Any) -> float:
     theta = np.empty(phi.size)
     _to_locations(phi, m1, m2, theta)

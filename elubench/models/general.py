@@ -21,7 +21,7 @@ from elubench.models.base import Algebra, Model, Natural
 from elubench.samples.base import RawMoments, Sample
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _spread(m1: Any, m2: Any) -> float:
     """v0, the scale of the one-Gaussian fit."""
     total = 0.0
@@ -30,7 +30,7 @@ def _spread(m1: Any, m2: Any) -> float:
     return total / m1.size
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
     """|e|^2, |delta|^2 and s."""
     d = m1.size
@@ -43,12 +43,12 @@ def _parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
     return e_square, delta_square, _spread(m1, m2) + (e_square - delta_square) / d
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _scale(params: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _parts(params, m1, m2)[2]
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _direction(params: Any, m1: Any, m2: Any, u: Any) -> float:
     d = m1.size
     s = _parts(params, m1, m2)[2]
@@ -62,7 +62,7 @@ def _direction(params: Any, m1: Any, m2: Any, u: Any) -> float:
     return b
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     """The EM step, and the gradient through m and delta.
 
@@ -91,7 +91,7 @@ def _respond(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -
         em[d + j] = (m1[j] + sums[layout.T1 + j]) / (1.0 + t0)
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _gap_at(e: Any, q: float, delta_square: float, s: float, m1: Any, e1: Any, e2: Any) -> float:
     """The gap without log cosh; s = v0 (1 - q) is exactly the scale in the direction u, e is m - m1.
 
@@ -106,7 +106,7 @@ def _gap_at(e: Any, q: float, delta_square: float, s: float, m1: Any, e1: Any, e
     return 0.5 * m1.size * math.log1p(-q) + (evaluated * q + shift + delta_square) / (2.0 * s)
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     d = m1.size
     e_square, delta_square, s = _parts(params, m1, m2)
@@ -117,7 +117,7 @@ def _gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> fl
     return _gap_at(e, q, delta_square, s, m1, e1, e2) - log_cosh
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """In (m, delta) first, then in (theta_1, theta_2).
 
@@ -195,7 +195,7 @@ def _hessian(params: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             out[j, i] = out[i, j]
 
 
-@kernel("exact", signatures.ERROR)
+@kernel("exact", signatures.ERROR, plain=signatures.SMALL)
 def _error(params: Any, m1: Any, m2: Any, truth: Any) -> float:
     """Wasserstein-2 distance of the mixing measures: two equal masses, matched the cheaper way."""
     d = params.size // 2
@@ -210,7 +210,7 @@ def _error(params: Any, m1: Any, m2: Any, truth: Any) -> float:
 # q = |phi|^2 / d the scale is s = v0 r, where r solves r = v - r^2 q.
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _shares(point: Any) -> tuple[float, float]:
     """r = s / v0, and 1 / (1 + 2 r q)."""
     d = point.size // 2
@@ -222,7 +222,7 @@ def _shares(point: Any) -> tuple[float, float]:
     return r, 1.0 / (1.0 + 2.0 * r * q)
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
@@ -233,7 +233,7 @@ def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
         point[d + j] = 0.5 * (two - one) * root / s
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
@@ -244,12 +244,12 @@ def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
         params[d + j] = m + delta
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _natural_scale(point: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _spread(m1, m2) * _shares(point)[0]
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _natural_direction(point: Any, m1: Any, m2: Any, u: Any) -> float:
     d = m1.size
     root = math.sqrt(_spread(m1, m2))
@@ -260,7 +260,7 @@ def _natural_direction(point: Any, m1: Any, m2: Any, u: Any) -> float:
     return b if math.isfinite(b) else np.nan
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     """By epsilon: epsilon / r + T0 phi. By phi: r phi - (T1 - T0 m) / sqrt(v0)."""
     d = m1.size
@@ -277,7 +277,7 @@ def _natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient:
     _from_locations(step, m1, m2, em)
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     d = m1.size
     v0 = _spread(m1, m2)
@@ -292,7 +292,7 @@ def _natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float
     return _gap_at(e, q, v0 * delta_square, v0 * r, m1, e1, e2) - log_cosh
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     d = m1.size
     v0 = _spread(m1, m2)
@@ -328,7 +328,7 @@ def _natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             out[j, d + i] = value
 
 
-@kernel("exact", signatures.ERROR)
+@kernel("exact", signatures.ERROR, plain=signatures.SMALL)
 def _natural_error(point: Any, m1: Any, m2: Any, truth: Any) -> float:
     params = np.empty(point.size)
     _to_locations(point, m1, m2, params)

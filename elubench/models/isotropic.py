@@ -21,7 +21,7 @@ from elubench.models.symmetric import SymmetricModel, symmetric_error
 from elubench.samples.base import RawMoments, Sample
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _square(v: Any) -> float:
     total = 0.0
     for value in v:
@@ -29,7 +29,7 @@ def _square(v: Any) -> float:
     return total
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _mean(v: Any) -> float:
     total = 0.0
     for value in v:
@@ -37,12 +37,12 @@ def _mean(v: Any) -> float:
     return total / v.size
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _scale(theta: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _mean(m2) - _square(theta) / theta.size
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _direction(theta: Any, m1: Any, m2: Any, u: Any) -> float:
     s = _mean(m2) - _square(theta) / theta.size
     if not (s > 0.0):
@@ -53,7 +53,7 @@ def _direction(theta: Any, m1: Any, m2: Any, u: Any) -> float:
     return 0.0
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     """theta - T1 is one difference: near the truth it is all that remains of the gradient."""
     d = theta.size
@@ -66,7 +66,7 @@ def _respond(theta: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) ->
         gradient[j] = (theta[j] - em[j]) / s + 2.0 / d * (inner / s) * (theta[j] / s)
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _gap_at(d: int, a: float, rho: float, q: float, s: float, e: float, log_cosh: float) -> float:
     """The gap where |theta|^2 = rho = q d a and the scale is s = a (1 - q); e is the evaluated a.
 
@@ -78,14 +78,14 @@ def _gap_at(d: int, a: float, rho: float, q: float, s: float, e: float, log_cosh
     return 0.5 * d * math.log1p(-q) + (d * e * q + rho) / (2.0 * s) - log_cosh
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _gap(theta: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     d = theta.size
     a, rho = _mean(m2), _square(theta)
     return _gap_at(d, a, rho, rho / (d * a), a - rho / d, _mean(e2), log_cosh)
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """Hess A - J C2 J - (T1 . Hess u), with A the part without data and J = I/s + h theta theta^T.
 
@@ -137,13 +137,13 @@ def _hessian(theta: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 # r = 1 - r^2 q, and theta = r phi sqrt(a).
 
 
-@kernel("exact")
+@kernel("exact", plain=True)
 def _share(phi: Any) -> float:
     """r = s / a, without the cancellation in the textbook formula for the root."""
     return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * _square(phi) / phi.size))
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
     a = _mean(m2)
     factor = math.sqrt(a) / (a - _square(theta) / theta.size)
@@ -151,19 +151,19 @@ def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
         phi[j] = theta[j] * factor
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
 def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
     factor = math.sqrt(_mean(m2)) * _share(phi)
     for j in range(theta.size):
         theta[j] = phi[j] * factor
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
 def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _mean(m2) * _share(phi)
 
 
-@kernel("exact", signatures.DIRECTION)
+@kernel("exact", signatures.DIRECTION, plain=signatures.SMALL)
 def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
     root = math.sqrt(_mean(m2))
     total = 0.0
@@ -173,7 +173,7 @@ def _natural_direction(phi: Any, m1: Any, m2: Any, u: Any) -> float:
     return 0.0 if math.isfinite(total) else np.nan
 
 
-@kernel("exact", signatures.RESPOND)
+@kernel("exact", signatures.RESPOND, plain=signatures.SMALL)
 def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: Any) -> None:
     """The gradient is (theta - T1) / sqrt(a)."""
     root = math.sqrt(_mean(m2))
@@ -183,7 +183,7 @@ def _natural_respond(phi: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: A
     _from_locations(sums[layout.T1 : layout.T1 + phi.size], m1, m2, em)
 
 
-@kernel("exact", signatures.GAP)
+@kernel("exact", signatures.GAP, plain=signatures.SMALL)
 def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
     d = phi.size
     a, r = _mean(m2), _share(phi)
@@ -191,7 +191,7 @@ def _natural_gap(phi: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) 
     return _gap_at(d, a, q * d * a, q, a * r, _mean(e2), log_cosh)
 
 
-@kernel("exact", signatures.HESSIAN)
+@kernel("exact", signatures.HESSIAN, plain=signatures.SMALL)
 def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
     """d theta / d phi - C2 / a, with d theta / d phi = r I - (2 r^2 / (d (1 + 2 r q))) phi phi^T."""
     d = phi.size
@@ -209,7 +209,7 @@ def _natural_hessian(phi: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
             at += 1
 
 
-@kernel("exact", signatures.ERROR)
+@kernel("exact", signatures.ERROR, plain=signatures.SMALL)
 def _natural_error(phi: Any, m1: Any, m2: Any, truth: Any) -> float:
     theta = np.empty(phi.size)
     _to_locations(phi, m1, m2, theta)

@@ -15,7 +15,7 @@ from elubench.models.base import Model
 from elubench.samples.base import RawMoments
 
 
-@kernel("exact", signatures.ERROR)
+@kernel("exact", signatures.ERROR, plain=signatures.SMALL)
 def symmetric_error(theta: Any, m1: Any, m2: Any, truth: Any) -> float:
     """min(|theta - truth|, |theta + truth|): theta and -theta are the same mixture."""
     minus, plus = 0.0, 0.0

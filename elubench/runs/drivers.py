@@ -19,8 +19,15 @@ from threadpoolctl import ThreadpoolController
 
 from elubench.algorithms.base import DirectAlgorithm, Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
-from elubench.kernels import interrupts, layout, loops, ready, reduction
-from elubench.kernels._jit import is_ready
+from elubench.kernels import (
+    compile_seconds,
+    compiled_now,
+    interrupts,
+    layout,
+    loops,
+    ready,
+    reduction,
+)
 from elubench.kernels.loops import Budget, Data
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
@@ -32,7 +39,10 @@ from elubench.samples.base import PackedSample
 from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
-_SHORT = 100  # passes: fewer take less time in Python than it takes to load the compiled loop
+_SHORT = (
+    100  # passes: fewer take less time in Python than it takes to load the compiled loop, or to
+)
+# enter it, a millisecond or two, where a pass takes long
 
 #: Passes made and seconds spent, at the moments when the clock was read.
 Clock = list[tuple[int, float]]
@@ -84,7 +94,7 @@ def driver_for(setup: Setup, asked: str) -> Driver:
         return python
     if asked == "python" or not all(packed):
         return python
-    if asked == "short" and not is_ready(loops.loop) and _small(setup):
+    if asked == "short":
         return python_first
     return compiled
 
@@ -108,8 +118,8 @@ def make_ready(setup: Setup, driver: Driver) -> None:
             kernels.append(algebra.error)
     if driver in (python, python_first):
         kernels.append(setup.algorithm.update)
-    for each in kernels:
-        ready(each)
+    for each in kernels:  # the loop takes pointers to machine code
+        compiled_now(each) if driver is compiled else ready(each)
 
 
 def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
@@ -169,10 +179,11 @@ def python_first(setup: Setup, clock: Clock) -> None:
 
 def python(setup: Setup, clock: Clock, most: float = math.inf) -> None:
     """The same iteration, with the pass left to the sample; at most so many passes."""
-    counters, begun = setup.work.counters, time.perf_counter()
+    counters, begun = setup.work.counters, time.perf_counter() - compile_seconds()
     while counters[loops.STATUS] == loops.RUNNING and counters[loops.PASSES] < most:
         _iterate(setup)
-        clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
+        seconds = time.perf_counter() - compile_seconds() - begun
+        clock.append((int(counters[loops.PASSES]), seconds))
 
 
 def _iterate(setup: Setup) -> None:
@@ -242,6 +253,7 @@ def _answers(setup: Setup, points: Floats) -> Answers:
     want, natural = setup.algorithm.want, setup.algorithm.natural
     data = Metered(setup.train)
     answers = setup.model.evaluate(data, points, want, natural=natural)
+    setup.work.u[:], setup.work.b[:], setup.work.sums[:] = data.last
     setup.note(1, data.reads)
     return answers
 
@@ -253,7 +265,7 @@ def _settle(setup: Setup) -> None:
     if work.report[layout.MOVED]:
         fitted = setup.train.moments()
         _, m1, m2 = fitted
-        valid = not math.isnan(algebra.direction(work.iterate, m1, m2, work.u[0]))
+        valid = not math.isnan(algebra.direction(work.iterate, m1, m2, np.empty(setup.train.d)))
         if setup.stop.radius is not None:
             distance = algebra.error(work.iterate, m1, m2, work.truth)
         if setup.held is not None and valid:
@@ -300,11 +312,6 @@ def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
 def _size(data: Data) -> int:
     """Row-coordinates of a pass, and what else it does with a row."""
     return int(data.rows) * (2 + data.data.shape[1])
-
-
-def _small(setup: Setup) -> bool:
-    """Whether what Python adds to a pass matters more than the pass, and threads do not."""
-    return _size(data_of(setup.train, setup)) < reduction.PARALLEL_FROM
 
 
 def _pass(threads: bool) -> Any:

@@ -61,9 +61,8 @@ def run(
     true_scale : scale that scale errors are measured from.
     seed : of the random split.
     metrics : whether to compute the losses of the recorded iterates.
-    driver : "auto", "compiled", "python", or "short" for a run that is likely to be: on a small sample
-        the compiled loop is then compiled, or loaded, only after a hundred passes without it. The
-        iterates are the same.
+    driver : "auto", "compiled", "python", or "short" for a run that is likely to be: the compiled loop
+        is then entered only after a hundred passes without it. The iterates are the same.
     """
     stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
     setup = set_up(split(sample, validation, seed), model, algorithm, start, stop, goal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,7 +279,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
         gap=np.full(k, math.nan),
         hessian=np.empty((k, curved, curved)),
         u=np.empty((k, d)),
-        b=np.empty(k),
+        b=np.full(k, math.nan),
         sums=np.empty((k, layout.width(d, algorithm.want))),
         validation_sums=np.empty((1, layout.width(d, layout.LOG_COSH))),
         schedule=schedule,
@@ -287,6 +288,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
     )
 
 
+@cache
 def _schedule(max_iter: int, p: int) -> NDArray[np.int64]:
     """Iterations to record: 0, every early one, then logarithmically spaced, within a few MB."""
     most = max(16.0, _TRACE_BYTES / (8.0 * (p + 16)))

@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from elubench.algorithms.base import Algorithm
 from elubench.checks import Floats
-from elubench.kernels import interrupts, loops
+from elubench.kernels import interrupts, loops, ready
 from elubench.kernels.interrupts import Presses
 from elubench.models import Model
 from elubench.runs.drivers import Clock
 from elubench.runs.setup import Setup
 from elubench.samples import CondensedSample
+from elubench.samples.base import Sums
 from elubench.samples.prices import Bill
 
 STATUSES = {
@@ -44,7 +47,8 @@ class Run:
     given to the run; with validation an iteration reads the training part once for the step and the
     held-out part once for the loss. ``bill`` says what they read, and :attr:`cost` what that costs.
     ``seconds`` is the time of the iteration alone; ``compile_seconds`` that of compiling kernels or
-    loading them from the cache.
+    loading them from the cache. ``final`` are the sums of the last pass if it was at ``params``.
+    ``columns`` are those of :attr:`trace`.
     """
 
     status: str
@@ -55,12 +59,18 @@ class Run:
     scale: Floats
     selected: int
     last: Floats
-    trace: pd.DataFrame = field(repr=False)
+    columns: dict[str, Any] = field(repr=False)
     model: Model
     algorithm: Algorithm
     bill: Bill = field(repr=False)
     compile_seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+    final: Sums | None = field(default=None, repr=False)
+
+    @cached_property
+    def trace(self) -> pd.DataFrame:
+        """The recorded iterates, one per row."""
+        return pd.DataFrame(self.columns)
 
     @property
     def cost(self) -> float:
@@ -116,7 +126,7 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
         setup.record(validation)
     params = last.copy() if setup.held is None else setup.locations(work.selected)
     describe = getattr(setup.algorithm, "describe", None)
-    trace = _trace(setup, ended.clock, metrics, presses)
+    columns = _columns(setup, ended.clock, metrics, presses)
     records = work.records[: counters[loops.RECORDS]]
     passes = np.append(records[:, loops.RECORD_PASSES], counters[loops.PASSES])
     validations = np.append(records[:, loops.RECORD_VALIDATIONS], counters[loops.VALIDATIONS])
@@ -130,14 +140,27 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
         scale=setup.model.scale(setup.train, params),
         selected=n_iter if setup.held is None else int(counters[loops.SELECTED]),
         last=last,
-        trace=trace,
+        columns=columns,
         model=setup.model,
         algorithm=setup.algorithm,
         bill=setup.bill(passes, validations),
         compile_seconds=ended.compiling,
         details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
+        final=None if interrupted else _final(setup),
     )
     return moved(run, setup.origin)
+
+
+def _final(setup: Setup) -> Sums | None:
+    """The sums of the last pass if it was at the last iterate, and that is the result."""
+    work, moments = setup.work, setup.train.moments()
+    if setup.held is not None or len(work.b) > 1 or math.isnan(work.b[0]):
+        return None
+    u = np.empty(setup.train.d)
+    b = ready(setup.algebra.direction)(work.iterate, moments.m1, moments.m2, u)
+    if b != work.b[0] or (u != work.u[0]).any():
+        return None
+    return Sums(u, b, setup.algorithm.want, work.sums[0].copy())
 
 
 def _reading(setup: Setup) -> dict[str, Any]:
@@ -151,12 +174,16 @@ def moved(run: Run, by: Floats) -> Run:
     if not by.any():
         return run
     shift = np.resize(by, run.params.size)
-    columns = {f"param_{j}": amount for j, amount in enumerate(shift) if f"param_{j}" in run.trace}
-    trace = run.trace.assign(**{name: run.trace[name] + amount for name, amount in columns.items()})
-    return replace(run, params=run.params + shift, last=run.last + shift, trace=trace)
+    places = {f"param_{j}": amount for j, amount in enumerate(shift)}
+    columns = {name: column + places.get(name, 0) for name, column in run.columns.items()}
+    return replace(
+        run, params=run.params + shift, last=run.last + shift, columns=columns, final=None
+    )
 
 
-def _trace(setup: Setup, clock: Clock, metrics: bool, presses: Presses) -> pd.DataFrame:
+def _columns(
+    setup: Setup, clock: Clock, metrics: bool, presses: Presses
+) -> dict[str, NDArray[Any]]:
     work, model, truth = setup.work, setup.model, setup.truth
     count = int(work.counters[loops.RECORDS])
     points, records = setup.locations(work.recorded[:count]), work.records[:count]
@@ -170,10 +197,11 @@ def _trace(setup: Setup, clock: Clock, metrics: bool, presses: Presses) -> pd.Da
         "seconds": np.interp(read, passes, seconds),
     }
     if truth.params is not None:
-        table["location_error"] = [model.location_error(point, truth.params) for point in points]
+        errors = [model.location_error(point, truth.params) for point in points]
+        table["location_error"] = np.array(errors)
     if truth.scale is not None:
         scales = [model.scale(setup.train, point) for point in points]
-        table["scale_error"] = [model.scale_error(scale, truth.scale) for scale in scales]
+        table["scale_error"] = np.array([model.scale_error(one, truth.scale) for one in scales])
     if metrics:
         gaps = np.full(count, math.nan)
         for at in range(0, count, _BATCH):
@@ -188,4 +216,4 @@ def _trace(setup: Setup, clock: Clock, metrics: bool, presses: Presses) -> pd.Da
         table["validation_loss"] = records[:, loops.RECORD_VALIDATION] + base
     if points.shape[1] <= _MOST_PARAMS:
         table.update({f"param_{j}": column.copy() for j, column in enumerate(points.T)})
-    return pd.DataFrame(table)
+    return table

@@ -20,6 +20,7 @@ from elubench.samples.base import PackedSample, Sample
 
 _CHUNK_NUMBERS = 1 << 16  # a copy of so many still is in the cache when it is packed
 _THREADS_FROM = 8  # chunks, below which starting threads costs more than they save
+_TURNS = 8  # of each thread, so that none is left with much when another has finished
 
 
 class ArraySample(PackedSample):
@@ -107,6 +108,9 @@ def _pack(X: Any, packed: Tiles) -> Floats:
     n, d = packed.rows, packed.data.shape[1]
     partial = np.empty((packed.blocks, 1, layout.moments_width(d)))
     step = max(1, _CHUNK_NUMBERS // (BLOCK_ROWS * d))
+    count = threads() if packed.blocks >= _THREADS_FROM * step and isinstance(X, np.ndarray) else 1
+    if _plain(X) and (X.flags.c_contiguous or X.flags.f_contiguous):  # nothing is copied
+        step = max(step, -(-packed.blocks // (_TURNS * count)))
     chunks = range(0, packed.blocks, step)
     pack = ready(packing.pack)
 
@@ -115,7 +119,6 @@ def _pack(X: Any, packed: Tiles) -> Floats:
         source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
         return int(pack(*source, first, last, packed.data, packed.weights, n, partial))
 
-    count = threads() if len(chunks) >= _THREADS_FROM and isinstance(X, np.ndarray) else 1
     if count == 1:
         check_verdicts(map(pack_chunk, chunks))
     else:
@@ -124,14 +127,18 @@ def _pack(X: Any, packed: Tiles) -> Floats:
     return partial
 
 
+def _plain(X: Any) -> bool:
+    """Whether the kernel can read X as it is, if it is contiguous."""
+    return type(X) is np.ndarray and X.dtype == np.float64 and X.flags.writeable
+
+
 def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:
     """Rows of X as a flat array, and how far rows and columns are apart in it.
 
     Without a copy if X is contiguous, by rows or by columns, and can be written to, which the kernel
     does not do, but its one signature is of such arrays. Other kinds are copied a chunk at a time.
     """
-    plain = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.writeable
-    if plain and X.flags.f_contiguous:
+    if _plain(X) and X.flags.f_contiguous:
         return X.T.reshape(-1)[start:], 1, len(X)
     chunk = rows_of(X, slice(start, stop))
     return chunk.reshape(-1), chunk.shape[1], 1

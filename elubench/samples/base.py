@@ -78,6 +78,15 @@ class Read(NamedTuple):
     points: int = 1
 
 
+class Sums(NamedTuple):
+    """A row of a pass: its direction u (d,) and offset b, and what was wanted."""
+
+    u: Floats
+    b: float
+    want: int
+    row: Floats
+
+
 class Sample(ABC):
     """n rows of d numbers with weights.
 

@@ -78,6 +78,7 @@ class CondensedSample(PackedSample):
         self._points = points
         self._source = source
         self._full: PackedSample | None = None
+        self._losses: dict[tuple[float, float], float] = {}  # of directions that were asked for
         self.largest_u = points.largest_u
         rows = np.concatenate([points.base + points.local, points.rows])
         packed = empty_tiles(len(rows), 1, weighted=True)
@@ -121,7 +122,11 @@ class CondensedSample(PackedSample):
     def _far(self, u: Floats, b: Floats) -> NDArray[np.bool_]:
         """For which directions (k, 1) the points would not do."""
         far: NDArray[np.bool_] = np.abs(u[:, 0]) > self.largest_u
-        far[far] = [not self._lost(*each) <= _LOST for each in zip(u[far, 0], b[far], strict=True)]
+        for place in np.flatnonzero(far):
+            one = float(u[place, 0]), float(b[place])
+            if one not in self._losses:
+                self._losses[one] = self._lost(*one)
+            far[place] = not self._losses[one] <= _LOST
         return far
 
     @property

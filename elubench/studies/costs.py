@@ -11,8 +11,9 @@ from elubench.samples import LatticeSample
 from elubench.studies import mle
 from elubench.studies.spec import Block, Cell, Contestant, Spec
 
-_FOREIGN_SECONDS = 3e-4  # per iteration in Python
-_RUN_SECONDS = 3e-3  # per run: set-up, trace and errors
+# Measured on one core of an AMD Zen 4 with much else to do, rows in the cache.
+_FOREIGN_SECONDS = 1e-4  # per iteration in Python
+_RUN_SECONDS = 2e-3  # per run: set-up, trace and errors
 _MLE_PASSES = 25.0  # per start
 
 
@@ -36,7 +37,7 @@ def group_cost(block: Block, cell: Cell) -> Cost:
         seconds = rows * 1e-6
     else:
         rows, held = float(cell.n), (block.validation or 0.0) * cell.n
-        seconds = 30e-9 * cell.n * cell.d
+        seconds = 14e-9 * cell.n * cell.d
     passes = 0.0
     if block.mle:
         starts, want = model.n_mle_starts(cell.d), mle.method(model, cell.d).want
@@ -64,9 +65,9 @@ def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
 
 
 def _pass_seconds(rows: float, d: int, want: int) -> float:
-    each = 2.4 + 0.8 * d
+    each = 1.3 + 0.3 * d
     if want & layout.LOG_COSH:
-        each += 2.0
+        each += 1.0  # 0.3, and 1.4 for rows with weights
     if want & layout.CURVATURE:
-        each += 2.0 + 0.25 * d * (d + 1)
+        each += 0.5 + 0.035 * d * (d + 1)
     return 2e-7 + 1e-9 * each * rows
