@@ -2,7 +2,6 @@
 
 from elubench.fits.choosing import check_algorithm as check_algorithm
 from elubench.fits.fitting import fit as fit
-from elubench.fits.regimes import null_quantile as null_quantile
 from elubench.fits.result import Fit as Fit
 
 __all__ = ["Fit", "fit"]

@@ -78,6 +78,11 @@ class ArraySample(PackedSample):
         thin.near = self.near
         return thin
 
+    def picked(self, count: int) -> Floats:
+        places = picks(self.n, self.row_weights(), count)
+        size = self.tiles.data.shape[2]
+        return np.ascontiguousarray(self.tiles.data[places // size, :, places % size])
+
     def rows(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows start to stop as an (m, d) array, unpacked from the tiles."""
         stop = self.n if stop is None else min(stop, self.n)
@@ -135,6 +140,20 @@ def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:
         return X.T.reshape(-1)[start:], 1, len(X)
     chunk = rows_of(X, slice(start, stop))
     return chunk.reshape(-1), chunk.shape[1], 1
+
+
+def picks(n: int, weights: Floats | None, count: int) -> Any:
+    """Numbers of at most ``count`` rows, one from each of equal parts, at random if there are more.
+
+    A row of weight k counts k times, and may come more than once.
+    """
+    total = float(n) if weights is None else float(weights.sum())
+    count = max(min(count, round(total)), 1)
+    within = np.random.default_rng(0).random(count) if count < total else 0.5
+    at = (np.arange(count) + within) * (total / count)
+    if weights is not None:
+        return np.minimum(np.searchsorted(np.cumsum(weights), at, "right"), n - 1)
+    return at.astype(np.int64)
 
 
 def rows_of(X: Any, places: Any) -> Floats:
