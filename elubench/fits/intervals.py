@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize
@@ -52,6 +52,18 @@ class Interval(NamedTuple):
     half_distance: tuple[float, float]
     location: tuple[Floats, Floats] | None
     scale: tuple[Floats, Floats] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Values that JSON can hold."""
+        low, high = self.half_distance
+        return {
+            "level": self.level,
+            "half_distance": [low, high if math.isfinite(high) else None],
+            **{
+                name: None if pair is None else [one.tolist() for one in pair]
+                for name, pair in (("location", self.location), ("scale", self.scale))
+            },
+        }
 
 
 class Mixture(NamedTuple):

@@ -197,7 +197,8 @@ def _wishart(freedom: int, d: int, draws: int, rng: np.random.Generator) -> tupl
     matrices, at = np.zeros((draws, small, small)), np.arange(small)
     matrices[:, at, at] = main
     matrices[:, at[1:], at[:-1]] = off
-    largest: Floats = np.linalg.eigvalsh(matrices)[:, -1]  # of the lower triangle
+    # eigvalsh reads the lower triangle
+    largest = np.linalg.eigvalsh(matrices)[:, -1].astype(np.float64)
     return largest, trace
 
 

@@ -97,11 +97,17 @@ def advice(regime: str, signs: Signs) -> str:
                 "The two fitted Gaussians do not have the shape of the data, and "
                 f"{signs.rival} does as well. {_REMEDIES[signs.rival]}"
             )
+        if signs.dip > signs.dip_limit:
+            return (
+                "The data have two modes, but not the shape of two Gaussians of this model. Look at "
+                "the Q-Q plot: the parts may be of unequal size or width, or more than two. Take the "
+                "locations as rough centres only."
+            )
         if signs.likelihood_ratio > signs.null_quantile:
             return (
                 "Two Gaussians of this model do not have the shape of the data. Look at the Q-Q plot: "
-                "the parts may be of unequal size or width, more than two, skewed, or not there at "
-                "all. Do not read the locations as clusters."
+                "the parts may be unequal, more than two, skewed, or not there at all. Do not read "
+                "the locations as clusters."
             )
         return (
             "Neither one Gaussian nor two have the shape of the data. Look at the Q-Q plot for heavy "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,6 +22,19 @@ from elubench.text import row
 
 _INDENT = 16
 _SHOWN = 6  # coordinates printed
+
+
+class Criteria(NamedTuple):
+    """Information criteria; smaller is better."""
+
+    aic: float
+    bic: float
+
+
+def criteria(log_likelihood: float, parameters: int, weight: float) -> Criteria:
+    """Of a model with so many parameters, fitted to rows of this total weight."""
+    twice = -2.0 * log_likelihood
+    return Criteria(twice + 2.0 * parameters, twice + parameters * math.log(weight))
 
 
 @dataclass(frozen=True)
@@ -83,12 +96,12 @@ class Fit:
     @property
     def aic(self) -> float:
         """Akaike's information criterion; smaller is better."""
-        return 2.0 * self.n_parameters - 2.0 * self.log_likelihood
+        return criteria(self.log_likelihood, self.n_parameters, self.weight).aic
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion; smaller is better."""
-        return self.n_parameters * math.log(self.weight) - 2.0 * self.log_likelihood
+        return criteria(self.log_likelihood, self.n_parameters, self.weight).bic
 
     def p_value(
         self, draws: int = 999, seed: int = 0, progress: nulls.Progress | None = None
@@ -193,8 +206,8 @@ class Fit:
             "seconds": self.seconds,
         }
 
-    def summary(self) -> str:
-        """The result for a reader, in 80 columns."""
+    def summary(self, interval: intervals.Interval | None = None) -> str:
+        """The result for a reader, in 80 columns, with an interval if given."""
         e = self.evidence
         rival = e.rival if e.rival != regimes.ONE_GAUSSIAN else "any other Gaussian"
         gain = f"{self.gain:.4g} above" if self.gain > 0.0 else "no better than"
@@ -229,6 +242,7 @@ class Fit:
                 f"EM's contraction factor; geometric if < {e.contraction_limit:.3g}",
             ),
             *_shape(e),
+            *([] if interval is None else _not_excluded(interval)),
             ("advice", self.advice()),
             *(("note", note) for note in self.notes),
         ]
@@ -243,6 +257,17 @@ def _shape(e: regimes.Signs) -> list[tuple[str, str]]:
     if not math.isnan(e.dip):
         text = f"dip of the data; one mode stays below {e.dip_limit:.3g} (0.95)"
         shown.append((f"{e.dip:>12.4g}", text))
+    return shown
+
+
+def _not_excluded(interval: intervals.Interval) -> list[tuple[str, str]]:
+    """The intervals, a line for each location."""
+    low, high = interval.half_distance
+    shown = [(f"at {interval.level:.6g}", f"half distance {low:.4g} to {high:.4g}")]
+    if interval.location is not None and interval.scale is not None:
+        for name, pair in (("location", interval.location), ("scale", interval.scale)):
+            rows = zip(*(np.atleast_2d(one) for one in pair), strict=True)
+            shown.extend(("", f"{name} {_numbers(one)} to {_numbers(two)}") for one, two in rows)
     return shown
 
 

@@ -147,13 +147,14 @@ def picks(n: int, weights: Floats | None, count: int) -> Any:
 
     A row of weight k counts k times, and may come more than once.
     """
-    total = float(n) if weights is None else float(weights.sum())
+    rng = np.random.default_rng(0)
+    if weights is None:
+        edges = np.arange(min(count, n) + 1) * n // min(count, n)
+        return edges[:-1] + (rng.random(len(edges) - 1) * np.diff(edges)).astype(np.int64)
+    total = float(weights.sum())
     count = max(min(count, round(total)), 1)
-    within = np.random.default_rng(0).random(count) if count < total else 0.5
-    at = (np.arange(count) + within) * (total / count)
-    if weights is not None:
-        return np.minimum(np.searchsorted(np.cumsum(weights), at, "right"), n - 1)
-    return at.astype(np.int64)
+    at = np.arange(count) + (rng.random(count) if count < total else 0.5)
+    return np.minimum(np.searchsorted(np.cumsum(weights), at * (total / count), "right"), n - 1)
 
 
 def rows_of(X: Any, places: Any) -> Floats:
