@@ -3,14 +3,12 @@
 The rows are projected on S^(-1) (theta_2 - theta_1), the direction that tells the components apart
 best; along it the fitted mixture is one-dimensional. What happens across this axis is not tested. A few
 thousand rows are enough to find a shape that matters, so of a larger sample one row is taken at random
-from each of ``ROWS`` equal parts.
+from each of ``ROWS`` equal parts, and the components are fitted anew to these, along the axis.
 
 The law of the Anderson-Darling statistic under the fitted model hardly depends on n and d. It depends on
 the distance of the components, because parts of equal weight leave the difference of their sizes to
 chance; ``_LIMITS`` are its measured 99 % points. For locations -theta and theta the centre is not
-fitted, and the law is that of known parameters. Where rows are picked from many, the parameters owe them
-little: the covariance of the empirical process goes linearly from that of fitted parameters to that of
-known ones, and so, nearly, do these points.
+fitted, and the law is that of known parameters.
 """
 
 from __future__ import annotations
@@ -21,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from elubench.algorithms import NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits.dip import dip, dip_limit
 from elubench.models import Model
-from elubench.samples import Sample
+from elubench.runs import run
+from elubench.samples import ArraySample, Sample
 
 #: Rows that are looked at.
 ROWS = 4096
@@ -33,6 +33,8 @@ _HALF = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 _LIMITS = (1.06, 1.08, 1.38, 2.06, 2.5, 2.75)
 _LIMIT_KNOWN = 3.86
 _FEWEST = 8  # rows
+_TOGETHER = 1e-3  # standard deviations: a run would not leave such components
+_PRECISION = 1e-3  # gain in log-likelihood at which it stops
 _SMALLEST = 1e-300
 
 
@@ -60,14 +62,24 @@ def shape(
         return UNKNOWN
     direction, centres, sigma = axis(locations, scale)
     values = spread_ties(np.sort(rows @ direction))
+    if len(values) < sample.n and not model.even:  # else the law of known parameters holds
+        centres, sigma = _refitted(model, values, centres, sigma)
     half = 0.5 * abs(centres[1] - centres[0]) / sigma
     limit = _LIMIT_KNOWN if model.even else float(np.interp(half, _HALF, _LIMITS))
-    share = min(len(rows) / sample.moments().weight, 1.0)
-    limit += (1.0 - share) * (_LIMIT_KNOWN - limit)
     statistic = anderson_darling(distribution(values, centres, weights, sigma))
     if not modes:
         return Shape(statistic, limit, math.nan, math.nan)
     return Shape(statistic, limit, dip(values), dip_limit(len(values)))
+
+
+def _refitted(model: Model, values: Floats, centres: Floats, sigma: float) -> tuple[Floats, float]:
+    """Centres and standard deviation of the components fitted to these values, from those given."""
+    if not centres[1] - centres[0] > _TOGETHER * sigma:
+        return np.full(2, np.mean(values)), float(np.std(values))
+    sample = ArraySample(values[:, None])
+    algorithm = NewtonAnderson(precision=_PRECISION)
+    found = run(sample, model, algorithm, centres, max_iter=50, metrics=False, driver="short")
+    return found.params, math.sqrt(float(found.scale[0]))
 
 
 def pair(location: Floats) -> Floats:
