@@ -141,16 +141,18 @@ class TestPValue:
         assert 0.01 <= tested.p_value <= 1.0
 
     def test_model_without_a_law(self):
-        fit = eb.fit(eb.gaussian(30, 1, seed=1), Mine())
-        assert nulls.limit(Mine(), 30, 1) is None
+        X = eb.gaussian(40, 1, seed=1)
+        fit = eb.fit(X, Mine())
+        assert nulls.limit(Mine(), 40, 1) is None
         assert fit.evidence.law == "199 draws of 30 rows"
-        assert fit.p_value(19) == eb.fit(eb.gaussian(30, 1, seed=1)).p_value(19)
+        assert fit.p_value(19) == eb.fit(X).p_value(19)
 
     def test_weights_count_rows(self):
         X = eb.gaussian(20, 1, seed=4)
         one = eb.fit(X, weights=np.full(20, 2.0))
         other = eb.fit(np.repeat(X, 2, axis=0))
         assert one.p_value(19) == other.p_value(19)
+        assert any("n = 40 for the tests" in note for note in one.notes)
         assert one.evidence.misfit == pytest.approx(other.evidence.misfit, rel=1e-6)
 
     def test_progress(self):

@@ -229,6 +229,8 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
             f"column {_listed(constant)} of X is constant: it holds nothing to tell components apart, "
             "but counts in the common scale; leave it out"
         )
+    if m.weight != sample.n:
+        notes.append(f"rows count as often as their weights say: n = {m.weight:.6g} for the tests")
     variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
     with np.errstate(over="ignore"):
         away = np.abs(m.m1 - model.centre(m)) / np.sqrt(variance) * math.sqrt(m.weight)

@@ -47,8 +47,9 @@ from elubench.samples import ArraySample, LatticeSample, Sample
 from elubench.samples.draws import gaussian
 from elubench.samples.lattice import MOST_D
 
-#: Draws of the law of a model without a limit law, and the most rows that they have.
-FEW_DRAWS, FEW_ROWS = 199, 1000
+#: Draws of the law of a model without a limit law, and the rows that they have: no more than the data,
+#: which errs on the safe side, and few different numbers, as draws are kept.
+FEW_DRAWS, FEW_ROWS = 199, (10, 30, 100, 300, 1000)
 _LIMIT_DRAWS, _LIMIT_NUMBERS = 4000, 32_000  # draws, and draws times d, of a limit law for ``fit``
 _BATCH = 64  # samples in memory at once
 _MAX_ITER = 200  # of a draw
@@ -142,7 +143,7 @@ def critical(model: Model, n: float, d: int, level: float) -> Critical:
     """The ratio that one Gaussian exceeds with this probability, at a cost that ``fit`` can bear."""
     law, how = limit(model, n, d), "limit law"
     if law is None:
-        rows = max(min(int(n), FEW_ROWS), _FEWEST)
+        rows = max((rows for rows in FEW_ROWS if rows <= n), default=_FEWEST)
         law, how = _few(model, rows, d), f"{FEW_DRAWS} draws of {rows:,} rows"
     return Critical(float(np.quantile(law, 1.0 - level)), level, how)
 
