@@ -123,6 +123,7 @@ class TestTies:
             assert (np.abs(spread - x) <= 0.5 * np.max(np.diff(x))).all()
             assert len(np.unique(spread)) == len(x)
 
+    @pytest.mark.slow_without_jit
     def test_rounded_data_are_no_misfit(self):
         X = np.round(2.0 * eb.gaussian(3000, 1, seed=0))
         assert eb.fit(X).regime == "over-specified"
@@ -160,6 +161,7 @@ def shapes(n):
     }
 
 
+@pytest.mark.slow_without_jit
 class TestRegimes:
     @pytest.mark.parametrize("kind", shapes(2))
     def test_misfit(self, kind):
@@ -168,7 +170,6 @@ class TestRegimes:
         assert "shape of" in fit.advice()
         assert "Q-Q plot" in fit.advice()
 
-    @pytest.mark.slow_without_jit
     def test_flat_data_are_not_separated(self):
         rng = np.random.default_rng(0)
         for n in (300, 1000, 3000):

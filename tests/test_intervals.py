@@ -76,6 +76,7 @@ class TestStandardErrors:
         np.testing.assert_allclose(far.scale, near.scale, rtol=1e-5)
 
 
+@pytest.mark.slow_without_jit
 class TestProfile:
     def test_against_a_search_for_the_scale(self):
         X = two(300, 1, 0.8, seed=3)
@@ -106,7 +107,6 @@ class TestProfile:
         (low, high), wider = fit.interval(0.9).half_distance, fit.interval(0.99).half_distance
         assert wider[0] < low < fit.evidence.half_distance < high < wider[1]
 
-    @pytest.mark.slow_without_jit
     @pytest.mark.parametrize(("d", "half"), [(1, 0.4), (3, 0.3)])
     def test_upper_bound(self, d, half):
         """It holds a separation that the test does not see, at 95 % or more."""

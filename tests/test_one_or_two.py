@@ -49,6 +49,7 @@ class TestPivotal:
         assert other > one + 10.0
 
 
+@pytest.mark.slow_without_jit
 class TestLimits:
     @pytest.mark.parametrize("model", ["isotropic", "general"])
     def test_one_coordinate(self, model):
@@ -104,7 +105,6 @@ class TestLimits:
         ("model", "n", "d"),
         [("general", 30, 1), ("isotropic", 100, 4), ("diagonal", 100, 2), ("general", 60, 16)],
     )
-    @pytest.mark.slow_without_jit
     def test_size(self, model, n, d):
         """0.05, give or take three standard errors; ``benchmarks.calibration`` takes more draws."""
         draws = nulls.drawn(MODELS[model], n, d, 150, seed=77)
@@ -112,6 +112,7 @@ class TestLimits:
         assert 0.0 < size < 0.105
 
 
+@pytest.mark.slow_without_jit
 class TestPValue:
     def test_formula(self):
         fit = eb.fit(eb.gaussian(40, 2, seed=3), "isotropic")
