@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 import elubench as eb
-from benchmarks.regimes import MODELS, rows
+from benchmarks.calibration import MODELS, rows
 from elubench.fits.choosing import tolerance, tuned
 from elubench.fits.starts import starts as starts_of
 from elubench.models.known import named

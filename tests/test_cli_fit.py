@@ -50,8 +50,31 @@ class TestOutput:
         assert status == 0
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) <= 80
-        assert "separated" in shown
+        assert "misfit" in shown
         assert "n = 272, d = 1" in shown
+
+    def test_test_and_interval(self, files, capsys):
+        arguments = ["fit", str(files / "x.csv"), "--p-value=19", "--interval=0.9"]
+        assert cli.main(arguments) == 0
+        shown = capsys.readouterr().out
+        assert "p-value of one Gaussian, from 19 draws" in shown
+        assert "at 0.9 " in shown
+        assert max(map(len, shown.splitlines())) <= 80
+        assert cli.main([*arguments, "--json"]) == 0
+        values = json.loads(capsys.readouterr().out)
+        fit = eb.fit(read_table(files / "x.csv").values)
+        assert values["p_value"] == fit.p_value(19)
+        assert values["interval"] == fit.interval(0.9).as_dict()
+
+    def test_all_models(self, files, capsys):
+        arguments = ["fit", str(files / "x.csv"), "--model=all"]
+        assert cli.main([*arguments, "--json"]) == 0
+        values = json.loads(capsys.readouterr().out)
+        expected = eb.compare(read_table(files / "x.csv").values)
+        assert values == expected.to_dict("records")
+        assert cli.main(arguments) == 0
+        assert capsys.readouterr().out.count("general") == 2
+        assert "need one model" in failed(capsys, *arguments[1:], "--interval=0.9")
 
     def test_json(self, capsys):
         arguments = ["fit", str(FAITHFUL), "--model=general", "--columns=eruptions", "--json"]

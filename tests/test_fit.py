@@ -90,7 +90,7 @@ class TestLikelihood:
         expected = 2.0 * (fit.log_likelihood - one)
         assert fit.evidence.rival == regimes.ABOUT_THE_MEAN
         assert fit.evidence.rival_ratio == pytest.approx(expected, rel=1e-9)
-        assert fit.regime == "undecided"
+        assert fit.regime == "misfit"
         assert any("symmetric about 0" in note for note in fit.notes)
         assert "Subtract the centre" in fit.advice()
         assert eb.fit(X, "general").regime == "over-specified"
@@ -134,8 +134,8 @@ class TestRegime:
     @pytest.mark.parametrize("d", [1, 4])
     @pytest.mark.parametrize(("half", "regime"), [(2.0, "separated"), (0.0, "over-specified")])
     def test_clear_cases(self, model, d, half, regime):
-        """All of 20; ``benchmarks.regimes`` counts more."""
-        found = [eb.fit(two(10_000, d, half, seed), model) for seed in range(20)]
+        """19 of 20; ``benchmarks.calibration`` counts more."""
+        found = [eb.fit(two(10_000, d, half, seed), model, level=0.01) for seed in range(20)]
         assert [fit.regime for fit in found].count(regime) >= 19
         assert max(fit.passes for fit in found) < 40
 
@@ -155,19 +155,19 @@ class TestRegime:
         X = two(scaled(5000, 300), 3, 0.0, seed=1)
         X[:, 1] *= 3.0
         fit = eb.fit(X, model)
-        assert fit.regime == "undecided"
+        assert fit.regime == "misfit"
         assert fit.evidence.rival == regimes.STRETCHED
         assert "equal variances" in fit.advice()
 
-    def test_unequal_parts_are_separated(self):
-        X = two(scaled(5000, 400), 2, 2.5, seed=1, share=0.7)
-        assert {eb.fit(X, model).regime for model in MODELS} == {"separated"}
+    def test_unequal_parts_do_not_suit_equal_weights(self):
+        fit = eb.fit(two(scaled(5000, 400), 2, 2.5, seed=1, share=0.7))
+        assert fit.regime == "misfit"
+        assert "two modes" in fit.advice()
 
     def test_rule(self):
-        def called(ratio=100.0, rival=90.0, half=1.5, contraction=0.5):
-            return regimes.regime(
-                regimes.Signs(ratio, 5.4, rival, "one Gaussian", 20.0, half, 1.0, contraction, 0.95)
-            )
+        def called(ratio=100.0, rival=90.0, half=1.5, contraction=0.5, misfit=1.0, dip=0.1):
+            signs = (ratio, 5.4, rival, "one Gaussian", 20.0, half, 1.0, contraction, 0.95)
+            return regimes.regime(regimes.Signs(*signs, 0.05, "limit law", misfit, 2.0, dip, 0.05))
 
         assert called() == "separated"
         assert called(ratio=5.0) == "over-specified"
@@ -176,21 +176,9 @@ class TestRegime:
         assert called(half=0.9) == "undecided"
         assert called(contraction=0.97) == "undecided"
         assert called(contraction=np.nan) == "undecided"
-
-    def test_threshold_holds_for_the_largest_eigenvalue(self):
-        """The share of Gaussian samples below the 99 % point, from 2000 draws of the eigenvalue."""
-        rng = np.random.default_rng(0)
-        for n, d in ((500, 4), (200, 16)):
-            below = 0
-            for _ in range(2000):
-                X = rng.standard_normal((n, d))
-                values = np.linalg.eigvalsh(X.T @ X / n)
-                values /= values.mean()
-                rest = (d - values[-1]) / (d - 1)
-                ratio = -n * (np.log(values[-1]) + (d - 1) * np.log(rest))
-                below += ratio <= regimes.null_quantile(n, d)
-            assert below >= 0.98 * 2000
-        assert regimes.null_quantile(1e6, 1) == pytest.approx(5.412, abs=1e-3)
+        assert called(dip=0.01) == "undecided"
+        assert called(misfit=np.nan, dip=np.nan) == "separated"
+        assert called(misfit=3.0) == called(misfit=3.0, ratio=0.0) == "misfit"
 
 
 @pytest.fixture(scope="module")
@@ -206,12 +194,13 @@ class TestFaithful:
 
     def test_eruptions(self, table):
         fit = eb.fit(table[:, :1], "general")
-        assert fit.regime == "separated"
+        assert fit.regime == "misfit"  # parts of unequal size and width
+        assert "two modes" in fit.advice()
         np.testing.assert_allclose(fit.location, [[2.0], [4.3]], atol=0.1)
 
     def test_both_columns(self, table):
         fit = eb.fit(table, "general")
-        assert fit.regime == "separated"
+        assert fit.regime == "misfit"
         np.testing.assert_allclose(fit.location[:, 1], [54.8, 80.3], atol=0.5)
 
 
@@ -364,7 +353,8 @@ class TestSamples:
         sample = Elsewhere(eb.ArraySample(X))
         fit, other = eb.fit(sample, model), eb.fit(X, model)
         assert fit.location.tobytes() == other.location.tobytes()
-        assert fit.evidence == other.evidence
+        unknown = dict.fromkeys(("misfit", "misfit_limit", "dip", "dip_limit"), np.nan)
+        assert str(fit.evidence) == str(other.evidence._replace(**unknown))
         assert fit.passes == other.passes == sample.reads
 
     def test_passes_with_validation(self):
@@ -442,7 +432,7 @@ class TestSummary:
         assert words in replace(fit, evidence=evidence, regime=regimes.regime(evidence)).advice()
 
     def test_json(self):
-        fit = eb.fit(two(100, 2, 2.0, seed=0), "general")
+        fit = eb.fit(two(300, 2, 2.0, seed=0), "general")
         values = json.loads(json.dumps(fit.as_dict(), allow_nan=False))
         assert np.array(values["location"]).shape == (2, 2)
         assert values["regime"] == "separated"

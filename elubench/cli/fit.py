@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from elubench.cli.machinery import INTERRUPTED, CommandError
+
+if TYPE_CHECKING:
+    from elubench.fits import Fit
 
 SUMMARY = "fit two Gaussians to data and tell which regime they are in"
 
@@ -18,7 +22,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("data", metavar="DATA", help=".csv, .tsv, .npy or .parquet")
     parser.add_argument(
-        "--model", default="general", help=f"{', '.join(known())} (default general)"
+        "--model",
+        default="general",
+        help=f"{', '.join(known())} (default general), or all for a table of all",
     )
     parser.add_argument(
         "--algorithm",
@@ -47,6 +53,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--max-iter", type=int, metavar="T", help="iterations of each run (default 10,000)"
     )
     parser.add_argument("--columns", metavar="A,B", help="names of the columns to fit")
+    parser.add_argument(
+        "--level",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="how often one Gaussian may be taken for two (default 0.05)",
+    )
+    parser.add_argument(
+        "--p-value",
+        type=int,
+        metavar="DRAWS",
+        help="test one component against two with so many samples from one Gaussian",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        metavar="LEVEL",
+        help="say what the data do not exclude at this level, such as 0.95",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--plot", metavar="FILE", help="save a figure: .png, .svg or .pdf")
 
@@ -54,12 +79,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the options, read the file, fit, and print or draw the result."""
     from elubench.cli.compiling import compiling_shown
-    from elubench.fits import check_algorithm, fit
+    from elubench.fits import check_algorithm, compare, fit
     from elubench.models.known import named
     from elubench.samples import ArraySample
     from elubench.samples.reading import read_table
 
-    named(options.model)
+    if options.model != "all":
+        named(options.model)
+    elif options.plot or options.p_value or options.interval:
+        raise CommandError("--plot, --p-value and --interval need one model, got --model all")
     check_algorithm(options.algorithm)
     if options.plot is not None:
         from elubench.report.fit_figure import save_fit_figure, suffix_of
@@ -70,22 +98,50 @@ def run(options: argparse.Namespace) -> int:
     try:
         with compiling_shown():
             sample = ArraySample(table.values)
-            result = fit(
-                sample,
-                options.model,
-                options.algorithm,
-                validation=options.validation,
-                seed=options.seed,
-                starts=options.starts,
-                max_iter=options.max_iter,
-            )
+            chosen = {
+                "algorithm": options.algorithm,
+                "validation": options.validation,
+                "seed": options.seed,
+                "starts": options.starts,
+                "max_iter": options.max_iter,
+                "level": options.level,
+            }
+            if options.model == "all":
+                return _show(compare(sample, **chosen), options.json)
+            result = fit(sample, options.model, **chosen)
+            between = None if options.interval is None else result.interval(options.interval)
+            if options.p_value is not None:
+                _test(result, options.p_value, options.seed)
     except ValueError as error:
         raise CommandError(f"{options.data}: {error}") from error
     result = replace(result, notes=(*table.notes, *result.notes))
     if options.json:
-        print(json.dumps({"columns": table.names, **result.as_dict()}, indent=2))
+        sure = {} if between is None else {"interval": between.as_dict()}
+        print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
     else:
-        print(result.summary())
+        print(result.summary(between))
     if options.plot is not None:
         save_fit_figure(result, sample, options.plot, table.names[0])
     return INTERRUPTED if result.status == "interrupted" else 0
+
+
+def _show(table: Any, as_json: bool) -> int:
+    """Print the comparison of all models."""
+    if as_json:
+        print(json.dumps(table.to_dict("records"), indent=2))
+    else:
+        print(table.to_string(index=False, float_format="{:.8g}".format))
+    return 0
+
+
+def _test(result: Fit, draws: int, seed: int) -> None:
+    """Compute the p-value, with a bar."""
+    from elubench.cli.progress import Bar
+
+    bar = Bar()
+    try:
+        result.p_value(
+            draws, seed, lambda done, all_: bar.show(done / all_, f"{done:,}/{all_:,} draws")
+        )
+    finally:
+        bar.close()

@@ -9,6 +9,8 @@ import numpy as np
 
 from elubench.algorithms import NewtonAnderson
 from elubench.checks import Floats
+from elubench.fits import nulls
+from elubench.fits.goodness import Shape
 from elubench.fits.regimes import (
     ABOUT_THE_MEAN,
     CONTRACTION,
@@ -17,7 +19,6 @@ from elubench.fits.regimes import (
     STRETCHED,
     TWO_MODES,
     Signs,
-    null_quantile,
 )
 from elubench.kernels import layout, ready, reduction
 from elubench.models import Model
@@ -175,11 +176,13 @@ def _by_subspace(
     return float(np.max(np.abs(values))), here, REFINEMENTS
 
 
-def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:
+def signs(
+    found: Likelihood, contraction: float, null: nulls.Critical, weight: float, shape: Shape
+) -> Signs:
     """The numbers that decide on the regime; ``weight`` is the total weight of the sample."""
     return Signs(
         2.0 * weight * (found.one_gaussian - found.loss),
-        null_quantile(weight, d),
+        null.ratio,
         2.0 * weight * (found.best_gaussian - found.loss),
         found.rival,
         DECISIVE,
@@ -187,4 +190,7 @@ def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs
         TWO_MODES,
         contraction,
         CONTRACTION,
+        null.level,
+        null.law,
+        *shape,
     )

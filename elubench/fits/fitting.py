@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from elubench import checks
 from elubench.algorithms import Algorithm, NewtonAnderson
 from elubench.checks import Floats
-from elubench.fits import evidence, placing, regimes
+from elubench.fits import evidence, goodness, nulls, placing, regimes
 from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
@@ -43,6 +43,7 @@ def fit(
     starts: int = 1,
     weights: ArrayLike | None = None,
     max_iter: int | None = None,
+    level: float = 0.05,
 ) -> Fit:
     """Fit two Gaussians of equal weight and say in which regime the data are.
 
@@ -73,6 +74,7 @@ def fit(
     weights : (n,) array-like; a weight of k counts a row k times. The evidence takes their sum for n.
     max_iter : iterations per run; by default 10,000, and 1,000 for ELU, CentredELU and Simultaneous,
         which do not stop by themselves.
+    level : how often data from one Gaussian may be taken for two.
 
     Ctrl-C ends the fit with the status "interrupted" and the best point found so far, as soon as there
     is one: when the first candidates have been compared.
@@ -81,6 +83,7 @@ def fit(
     check_algorithm(algorithm)
     starts = checks.integer(starts, "starts", 1)
     seed = checks.integer(seed, "seed", 0)
+    level = checks.real(level, "level", 0.0, 1.0)
     if max_iter is not None:
         max_iter = checks.integer(max_iter, "max_iter", 1, checks.MOST)
     if validation is not None:
@@ -155,10 +158,16 @@ def fit(
     if interrupted:
         status = "interrupted"
         notes.append("the fit was interrupted; this is the best point that it had found")
-    signs = evidence.signs(found, factor, moments.weight, sample.d)
+    located, scale = model.ordered(params), model.scale(fitted, params)
+    shape = goodness.shape(
+        model, sample, goodness.pair(located), np.full(2, 0.5), scale,
+        modes=found.half_distance > regimes.TWO_MODES,
+    )  # fmt: skip
+    null = nulls.critical(model, moments.weight, sample.d, level)
+    signs = evidence.signs(found, factor, null, moments.weight, shape)
     return Fit(
-        location=model.ordered(params) + origin,
-        scale=model.scale(fitted, params),
+        location=located + origin,
+        scale=scale,
         log_likelihood=-moments.weight * found.loss,
         gain=moments.weight * (found.one_gaussian - found.loss),
         status=status,
@@ -173,6 +182,9 @@ def fit(
         notes=(*placing.digits(model, sample, origin), *notes),
         bill=_bill(sample, held, every.reads, runs),
         run=moved(best, origin),
+        weight=moments.weight,
+        sample=sample,
+        origin=origin,
     )
 
 
@@ -230,6 +242,8 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
             f"column {_listed(constant)} of X is constant: it holds nothing to tell components apart, "
             "but counts in the common scale; leave it out"
         )
+    if m.weight != sample.n:
+        notes.append(f"rows count as often as their weights say: n = {m.weight:.6g} for the tests")
     variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
     with np.errstate(over="ignore"):
         away = np.abs(m.m1 - model.centre(m)) / np.sqrt(variance) * math.sqrt(m.weight)

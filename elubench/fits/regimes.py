@@ -3,25 +3,23 @@
 EM and its rivals behave in two ways. If two components stand clear of each other, EM converges
 geometrically and the locations are known to order n^(-1/2). If one Gaussian would do
 ("over-specified"), EM crawls and the locations are known to order n^(-1/8) (d = 1) or (d/n)^(1/4)
-only. Four numbers tell which it is:
+only. These numbers tell which it is, and whether the question makes sense:
 
-1. The likelihood ratio 2n (loss of one Gaussian - loss). For data from one Gaussian at d = 1 it is
-   half 0, half chi^2 with one degree of freedom (n kurtosis^2 / 24 where the kurtosis is negative). At
-   d >= 2 it is n (l - log(1 + l)) with 1 + l the largest eigenvalue of the sample's second moments,
-   about 2 sqrt(d/n) above 1 and with the fluctuations of Tracy and Widom (I. M. Johnstone, On the
-   distribution of the largest eigenvalue in principal components analysis, Annals of Statistics 29
-   (2001), 295-327). Up to its 99 % point, :func:`null_quantile`, data are called over-specified.
-2. The same against other single Gaussians: one about its own mean, and one stretched along the line
+1. The Anderson-Darling statistic of the data against the fitted mixture, along its axis. Above its
+   99 % point neither one nor two Gaussians of the model describe the data: "misfit".
+2. The likelihood ratio 2n (loss of one Gaussian - loss). Up to the point that one Gaussian exceeds with
+   the probability ``level``, see :mod:`elubench.fits.nulls`, data are called over-specified.
+3. The same against other single Gaussians: one about its own mean, and one stretched along the line
    through the two means, with as many parameters as the mixture. A Gaussian that is off centre or
    elongated beats the model's one Gaussian without having two components.
-3. Half the distance between the means, in standard deviations. Two equal Gaussians have two modes
+4. Half the distance between the means, in standard deviations. Two equal Gaussians have two modes
    if it is above 1, and are unimodal otherwise.
-4. EM's contraction factor at the fit, the largest eigenvalue of the derivative of EM's step.
+5. The dip of the data along that axis: whether they have two modes themselves.
+6. EM's contraction factor at the fit, the largest eigenvalue of the derivative of EM's step.
 
 Data are separated if the ratio is above ``DECISIVE`` against every single Gaussian (a likelihood
-e^10 times higher), there are two modes, and EM contracts by ``CONTRACTION`` or better (45 iterations
-per digit). Everything else is undecided, and ``Fit.summary`` says why. Shapes other than one and two
-Gaussians are not considered: flat data without a mode, for example, are closer to two than to one.
+e^10 times higher), model and data have two modes, and EM contracts by ``CONTRACTION`` or better (45
+iterations per digit). Everything else is undecided, and ``Fit.summary`` says why.
 """
 
 from __future__ import annotations
@@ -46,16 +44,16 @@ _REMEDIES = {
     STRETCHED: "Rescale the columns of X to equal variances and no correlation, or look at the plot "
     "for two modes.",
 }
-_CHI_SQUARE = 5.4119  # 98 % point of chi^2 with one degree of freedom: 99 % of half 0, half chi^2
-_TRACY_WIDOM = 2.0234  # 99 % point, beta = 1
 
 
 class Signs(NamedTuple):
     """What the regime is read off, with the thresholds.
 
-    ``likelihood_ratio`` is against the model's own one Gaussian, ``rival_ratio`` against the best
-    single Gaussian tried, which ``rival`` names; ``half_distance`` is in standard deviations, and
-    ``contraction`` is EM's factor at the fit.
+    ``likelihood_ratio`` is against the model's own one Gaussian, which exceeds ``null_quantile`` with
+    probability ``level``, as the ``law`` says; ``rival_ratio`` is against the best single Gaussian
+    tried, which ``rival`` names; ``half_distance`` is in standard deviations, and ``contraction`` is
+    EM's factor at the fit. ``misfit`` is the Anderson-Darling statistic; it and the ``dip`` are NaN
+    where a sample does not keep its rows, and the dip also where the fit has one mode.
     """
 
     likelihood_ratio: float
@@ -67,29 +65,24 @@ class Signs(NamedTuple):
     two_modes: float
     contraction: float
     contraction_limit: float
-
-
-def null_quantile(n: float, d: int) -> float:
-    """99 % point of the likelihood ratio for n rows from one Gaussian.
-
-    The distribution at d = 1 is exact to leading order; at d >= 2 it is that of the largest
-    eigenvalue, an upper bound for d = 2 and 3. ``python -m benchmarks.regimes`` compares it with draws.
-    """
-    if d == 1:
-        return _CHI_SQUARE
-    rows, columns = math.sqrt(n), math.sqrt(d)
-    spread = (rows + columns) * (1.0 / rows + 1.0 / columns) ** (1.0 / 3.0)
-    excess = ((rows + columns) ** 2 + _TRACY_WIDOM * spread) / n - 1.0
-    return n * (excess - math.log1p(excess))
+    level: float = 0.05
+    law: str = "limit law"
+    misfit: float = math.nan
+    misfit_limit: float = math.nan
+    dip: float = math.nan
+    dip_limit: float = math.nan
 
 
 def regime(signs: Signs) -> str:
-    """The rule, fixed beforehand: "over-specified", "separated" or "undecided"."""
+    """The rule, fixed beforehand: "misfit", "over-specified", "separated" or "undecided"."""
+    if signs.misfit > signs.misfit_limit:
+        return "misfit"
     if signs.likelihood_ratio <= signs.null_quantile:
         return "over-specified"
     clear = (
         signs.rival_ratio > signs.decisive
         and signs.half_distance > signs.two_modes
+        and not signs.dip <= signs.dip_limit
         and signs.contraction < signs.contraction_limit
     )
     return "separated" if clear else "undecided"
@@ -97,17 +90,41 @@ def regime(signs: Signs) -> str:
 
 def advice(regime: str, signs: Signs) -> str:
     """What to do in a regime."""
+    rivalled = signs.rival_ratio <= signs.decisive < signs.likelihood_ratio
+    if regime == "misfit":
+        if rivalled and signs.rival in _REMEDIES:
+            return (
+                "The two fitted Gaussians do not have the shape of the data, and "
+                f"{signs.rival} does as well. {_REMEDIES[signs.rival]}"
+            )
+        if signs.dip > signs.dip_limit:
+            return (
+                "The data have two modes, but not the shape of two Gaussians of this model. Look at "
+                "the Q-Q plot: the parts may be of unequal size or width, or more than two. Take the "
+                "locations as rough centres only."
+            )
+        if signs.likelihood_ratio > signs.null_quantile:
+            return (
+                "Two Gaussians of this model do not have the shape of the data. Look at the Q-Q plot: "
+                "the parts may be unequal, more than two, skewed, or not there at all. Do not read "
+                "the locations as clusters."
+            )
+        return (
+            "Neither one Gaussian nor two have the shape of the data. Look at the Q-Q plot for heavy "
+            "tails, skewness and outliers; a transformation such as the logarithm may help."
+        )
     if regime == "over-specified":
         return (
             "One Gaussian describes these data as well as two. Do not read the locations as "
-            "clusters, and do not wait for EM, which crawls here."
+            "clusters, and do not wait for EM, which crawls here. Fit.interval() says how far apart "
+            "two components could be."
         )
     if regime == "separated":
         return (
             "Two components stand clear of each other. Read the locations as clusters; "
             f"{_speed(signs.contraction)}, and any algorithm will do."
         )
-    if signs.rival_ratio <= signs.decisive < signs.likelihood_ratio:
+    if rivalled:
         return (
             f"Two components beat the model's one Gaussian, but {signs.rival} does as well, so the "
             f"data need not have two parts. {_REMEDIES[signs.rival]}"
@@ -116,6 +133,11 @@ def advice(regime: str, signs: Signs) -> str:
         return (
             "There is some evidence of two components, but too little to rely on. Collect more "
             "data before you read the locations as clusters."
+        )
+    if signs.half_distance > signs.two_modes and signs.dip <= signs.dip_limit:
+        return (
+            "Two components fit better than one and would have two modes, but the data do not show "
+            "them: one flat or broad bump is as likely. Do not read the locations as clusters."
         )
     return (
         "Two components fit better than one, but they overlap in a single bump. Do not assign rows "

@@ -5,20 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
+from elubench import checks
 from elubench.algorithms import Algorithm
 from elubench.checks import Floats
-from elubench.fits import regimes
+from elubench.fits import goodness, intervals, nulls, regimes
 from elubench.models import Model
 from elubench.runs import Run
+from elubench.samples import Sample
 from elubench.samples.prices import Bill
 from elubench.text import row
 
 _INDENT = 16
 _SHOWN = 6  # coordinates printed
+
+
+class Criteria(NamedTuple):
+    """Information criteria; smaller is better."""
+
+    aic: float
+    bic: float
+
+
+def criteria(log_likelihood: float, parameters: int, weight: float) -> Criteria:
+    """Of a model with so many parameters, fitted to rows of this total weight."""
+    twice = -2.0 * log_likelihood
+    return Criteria(twice + 2.0 * parameters, twice + parameters * math.log(weight))
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,8 @@ class Fit:
     ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
     to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
     but not packing or condensing the data or loading the kernels. ``bill`` says what was read, also for
-    condensing, and :attr:`cost` what that costs.
+    condensing, and :attr:`cost` what that costs. ``weight`` is the total weight of the rows, n without
+    weights. ``sample`` holds the rows minus ``origin`` (d,), for :meth:`interval`; it is not pickled.
     """
 
     location: Floats
@@ -53,6 +70,13 @@ class Fit:
     notes: tuple[str, ...]
     bill: Bill = field(repr=False)
     run: Run = field(repr=False)
+    weight: float = field(repr=False)
+    sample: Sample | None = field(repr=False, compare=False)
+    origin: Floats = field(repr=False)
+    _tested: dict[Any, nulls.Tested] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "sample": None}
 
     @property
     def cost(self) -> float:
@@ -62,8 +86,89 @@ class Fit:
     @property
     def locations(self) -> Floats:
         """Both locations, (2, d), whatever the model."""
-        one = self.location
-        return one.copy() if one.ndim == 2 else np.stack([-one, one])
+        return goodness.pair(self.location)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of locations, scales and weights that were fitted."""
+        return self.model.n_params(self.d) + self.model.n_scales(self.d)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion; smaller is better."""
+        return criteria(self.log_likelihood, self.n_parameters, self.weight).aic
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion; smaller is better."""
+        return criteria(self.log_likelihood, self.n_parameters, self.weight).bic
+
+    def p_value(
+        self, draws: int = 999, seed: int = 0, progress: nulls.Progress | None = None
+    ) -> float:
+        """The probability of a likelihood ratio as large as this if the data are one Gaussian.
+
+        An exact Monte-Carlo test, (1 + b) / (1 + draws), where b counts the samples from one Gaussian,
+        of the same n and d, whose ratio is as large. For d <= 2 it costs the same for any n. For more
+        coordinates and many rows the limit law is drawn instead. Rows of weight k count k times.
+        ``progress`` is called with the number of draws done and that of all.
+        """
+        return self.tested(draws, seed, progress).p_value
+
+    def tested(
+        self, draws: int = 999, seed: int = 0, progress: nulls.Progress | None = None
+    ) -> nulls.Tested:
+        """:meth:`p_value`, and which law it is from; computed once."""
+        draws, seed = checks.integer(draws, "draws", 1), checks.integer(seed, "seed", 0)
+        ratio = self.evidence.likelihood_ratio
+        key = draws, seed, ratio
+        if key not in self._tested:
+            self._tested[key] = nulls.tested(
+                self.model, self.weight, self.d, ratio, draws, seed, progress
+            )
+        return self._tested[key]
+
+    def standard_errors(self) -> intervals.StandardErrors:
+        """Of locations and scale, from the observed information; NaN where they mean nothing.
+
+        That is where one Gaussian does about as well, so that the information is close to singular: a
+        likelihood ratio below ``evidence.decisive``. They hold if the model does.
+        """
+        if not self.evidence.likelihood_ratio > self.evidence.decisive:
+            return intervals.StandardErrors(
+                np.full(self.location.shape, math.nan), np.full(self.scale.shape, math.nan)
+            )
+        return intervals.standard_errors(self.model, *self._near())
+
+    def interval(self, level: float = 0.95) -> intervals.Interval:
+        """What the data do not exclude at this level, if the model holds.
+
+        For the half distance of the means by profile likelihood: where the data are over-specified this
+        is an upper bound. For locations and scale (on a logarithmic axis) by standard errors.
+        """
+        level = checks.real(level, "level", 0.5, 1.0)
+        errors = self.standard_errors()
+        between = intervals.separation(
+            intervals.Profile(self.model, *self._near()),
+            level,
+            one_sided=self.evidence.likelihood_ratio <= self.evidence.null_quantile,
+        )
+        if not (np.isfinite(errors.location).all() and np.isfinite(errors.scale).all()):
+            return intervals.Interval(level, between, None, None)
+        wide = float(ndtri(0.5 * (1.0 + level)))
+        by, factor = wide * errors.location, np.exp(wide * errors.scale / self.scale)
+        return intervals.Interval(
+            level,
+            between,
+            (self.location - by, self.location + by),
+            (self.scale / factor, self.scale * factor),
+        )
+
+    def _near(self) -> tuple[Sample, Floats, Floats]:
+        """The rows, and location and scale among them."""
+        if self.sample is None:
+            raise ValueError("the fit must have its data, which are not pickled; fit them again")
+        return self.sample, self.location - self.origin, self.scale
 
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
@@ -87,6 +192,9 @@ class Fit:
             "scale": self.scale.tolist(),
             "log_likelihood": _plain(self.log_likelihood),
             "gain": _plain(self.gain),
+            "aic": _plain(self.aic),
+            "bic": _plain(self.bic),
+            "p_value": next((one.p_value for one in self._tested.values()), None),
             "status": self.status,
             "regime": self.regime,
             "evidence": {name: _plain(value) for name, value in self.evidence._asdict().items()},
@@ -98,8 +206,8 @@ class Fit:
             "seconds": self.seconds,
         }
 
-    def summary(self) -> str:
-        """The result for a reader, in 80 columns."""
+    def summary(self, interval: intervals.Interval | None = None) -> str:
+        """The result for a reader, in 80 columns, with an interval if given."""
         e = self.evidence
         rival = e.rival if e.rival != regimes.ONE_GAUSSIAN else "any other Gaussian"
         gain = f"{self.gain:.4g} above" if self.gain > 0.0 else "no better than"
@@ -116,8 +224,12 @@ class Fit:
             ("regime", self.regime),
             (
                 f"{e.likelihood_ratio:>12.4g}",
-                "likelihood ratio to one Gaussian; "
-                f"one Gaussian stays below {e.null_quantile:.3g} (99 %)",
+                "likelihood ratio to one Gaussian; one Gaussian stays below "
+                f"{e.null_quantile:.3g} ({1.0 - e.level:.3g} of samples, {e.law})",
+            ),
+            *(
+                (f"{one.p_value:>12.4g}", f"p-value of one Gaussian, from {one.law}")
+                for one in self._tested.values()
             ),
             (f"{e.rival_ratio:>12.4g}", f"... to {rival}; weak evidence if < {e.decisive:.3g}"),
             (
@@ -129,10 +241,34 @@ class Fit:
                 f"{e.contraction:>12.4g}",
                 f"EM's contraction factor; geometric if < {e.contraction_limit:.3g}",
             ),
+            *_shape(e),
+            *([] if interval is None else _not_excluded(interval)),
             ("advice", self.advice()),
             *(("note", note) for note in self.notes),
         ]
         return "\n".join(row(name, value, _INDENT) for name, value in rows)
+
+
+def _shape(e: regimes.Signs) -> list[tuple[str, str]]:
+    shown = []
+    if not math.isnan(e.misfit):
+        text = f"misfit (Anderson-Darling); two Gaussians stay below {e.misfit_limit:.3g} (0.99)"
+        shown.append((f"{e.misfit:>12.4g}", text))
+    if not math.isnan(e.dip):
+        text = f"dip of the data; one mode stays below {e.dip_limit:.3g} (0.95)"
+        shown.append((f"{e.dip:>12.4g}", text))
+    return shown
+
+
+def _not_excluded(interval: intervals.Interval) -> list[tuple[str, str]]:
+    """The intervals, a line for each location."""
+    low, high = interval.half_distance
+    shown = [(f"at {interval.level:.6g}", f"half distance {low:.4g} to {high:.4g}")]
+    if interval.location is not None and interval.scale is not None:
+        for name, pair in (("location", interval.location), ("scale", interval.scale)):
+            rows = zip(*(np.atleast_2d(one) for one in pair), strict=True)
+            shown.extend(("", f"{name} {_numbers(one)} to {_numbers(two)}") for one, two in rows)
+    return shown
 
 
 def _plain(value: Any) -> Any:

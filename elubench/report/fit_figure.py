@@ -1,4 +1,4 @@
-"""The figure of a fit: the data, two components and one Gaussian along the fitted direction.
+"""The figure of a fit: densities of data and components, and their quantiles against each other.
 
 At d >= 2 the rows are projected on the direction that tells the two components apart best,
 u = S^(-1) (theta_2 - theta_1), along which the fitted mixture is one-dimensional.
@@ -15,9 +15,10 @@ import numpy as np
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from scipy.special import ndtr, ndtri
 
 from elubench.checks import Floats
-from elubench.fits import Fit
+from elubench.fits import Fit, goodness
 from elubench.samples import ArraySample, LatticeSample, Sample
 
 #: File types that a figure can be saved as.
@@ -46,9 +47,9 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     colours = sns.color_palette("colorblind")
     data_colour, mixture, first, second, single = (colours[k] for k in (7, 0, 1, 2, 4))
     with sns.axes_style("ticks"), sns.plotting_context("notebook", font_scale=0.85):
-        figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.subplots()
+        axes, beside = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
     edges = _edges(along, weights, math.sqrt(variance))
     heights, _ = np.histogram(along, bins=edges, weights=weights, density=True)
     axes.stairs(heights, edges, fill=True, color=data_colour, alpha=0.35, label="data")
@@ -63,6 +64,8 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     axes.plot(x, parts[0], color=first, linestyle="--", linewidth=1.6, label="component 1")
     axes.plot(x, parts[1], color=second, linestyle="-.", linewidth=1.6, label="component 2")
 
+    _quantiles(beside, fit, along, weights, (data_colour, mixture))
+
     axes.set_title(f"{fit.model.name} model, n = {fit.n:,}, d = {fit.d}: {fit.regime}")
     axes.set_xlabel((name or "x") if fit.d == 1 else "projection on the fitted direction")
     axes.set_ylabel("density")
@@ -76,7 +79,7 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
         columnspacing=1.2,
         fontsize="small",
     )
-    sns.despine(ax=axes)
+    sns.despine(fig=figure)
     return figure
 
 
@@ -99,12 +102,29 @@ def save_fit_figure(
     fit_figure(fit, data, name).savefig(path, format=suffix[1:], dpi=160)
 
 
-def _direction(fit: Fit) -> Floats:
-    """The unit vector along S^(-1) (theta_2 - theta_1); the first axis where they coincide."""
-    one, two = fit.locations
-    u = (two - one) / fit.scale
-    length = float(np.linalg.norm(u))
-    return u / length if length > 0.0 else np.eye(fit.d)[0]
+def _quantiles(
+    axes: Any, fit: Fit, along: Floats, weights: Floats | None, colours: tuple[Any, Any]
+) -> None:
+    """Quantiles of the data over those of the two Gaussians, in which a fit is a straight line."""
+    _, centres, sigma = goodness.axis(fit.locations, fit.scale)
+    order = np.argsort(along, kind="stable")
+    counts = np.ones(len(along)) if weights is None else weights[order]
+    shares = (np.cumsum(counts) - 0.5 * counts) / np.sum(counts)
+    n = float(np.sum(counts))
+    furthest = float(ndtri(0.5 / n))
+    at = ndtr(np.linspace(furthest, -furthest, _POINTS))  # dense in the tails
+    reach = 9.0 * sigma
+    x = np.linspace(float(centres.min()) - reach, float(centres.max()) + reach, 20 * _POINTS)
+    expected = np.interp(at, goodness.distribution(x, centres, np.full(2, 0.5), sigma), x)
+    observed = np.interp(at, shares, along[order])
+    ends = [float(expected[0]), float(expected[-1])]
+    axes.plot(ends, ends, color=colours[1], alpha=0.55, linewidth=4.0)
+    axes.plot(expected, observed, ".", color=colours[0], markersize=3.0)
+    misfit, limit = fit.evidence.misfit, fit.evidence.misfit_limit
+    if not math.isnan(misfit):
+        axes.set_title(f"misfit {misfit:.3g}; good fits stay below {limit:.3g}")
+    axes.set_xlabel("quantile of two Gaussians")
+    axes.set_ylabel("quantile of the data")
 
 
 def _projected(fit: Fit, sample: Sample) -> tuple[Floats, Floats | None]:
@@ -116,14 +136,13 @@ def _projected(fit: Fit, sample: Sample) -> tuple[Floats, Floats | None]:
         rows, weights = sample.rows(), sample.row_weights()
     else:
         raise TypeError(f"data must be rows in memory, got {type(sample).__name__}")
-    return (rows[:, 0] if fit.d == 1 else rows @ _direction(fit)), weights
+    return rows @ goodness.axis(fit.locations, fit.scale)[0], weights
 
 
 def _curves(fit: Fit, sample: Sample) -> tuple[list[float], float, float, float]:
     """Centres and variance of the two components, then of one Gaussian, along the direction."""
-    v = np.ones(1) if fit.d == 1 else _direction(fit)
-    centres = [float(location @ v) for location in fit.locations]
-    variance = float(np.sum(v**2 * fit.scale))
+    v, places, sigma = goodness.axis(fit.locations, fit.scale)
+    centres, variance = places.tolist(), sigma * sigma
     origin = np.zeros(fit.d) if fit.model.even else sample.origin()
     m = sample.about(origin).moments() if origin.any() else sample.moments()
     if fit.model.even:

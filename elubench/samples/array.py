@@ -79,6 +79,11 @@ class ArraySample(PackedSample):
         thin.near = self.near
         return thin
 
+    def picked(self, count: int) -> Floats:
+        places = picks(self.n, self.row_weights(), count)
+        size = self.tiles.data.shape[2]
+        return np.ascontiguousarray(self.tiles.data[places // size, :, places % size])
+
     def rows(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows start to stop as an (m, d) array, unpacked from the tiles."""
         stop = self.n if stop is None else min(stop, self.n)
@@ -142,6 +147,21 @@ def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:
         return X.T.reshape(-1)[start:], 1, len(X)
     chunk = rows_of(X, slice(start, stop))
     return chunk.reshape(-1), chunk.shape[1], 1
+
+
+def picks(n: int, weights: Floats | None, count: int) -> Any:
+    """Numbers of at most ``count`` rows, one from each of equal parts, at random if there are more.
+
+    A row of weight k counts k times, and may come more than once.
+    """
+    rng = np.random.default_rng(0)
+    if weights is None:
+        edges = np.arange(min(count, n) + 1) * n // min(count, n)
+        return edges[:-1] + (rng.random(len(edges) - 1) * np.diff(edges)).astype(np.int64)
+    total = float(weights.sum())
+    count = max(min(count, round(total)), 1)
+    at = np.arange(count) + (rng.random(count) if count < total else 0.5)
+    return np.minimum(np.searchsorted(np.cumsum(weights), at * (total / count), "right"), n - 1)
 
 
 def rows_of(X: Any, places: Any) -> Floats:

@@ -129,6 +129,10 @@ class Sample(ABC):
         """A sample of about this many of the rows, for a first look; by default all of them."""
         return self
 
+    def picked(self, count: int) -> Floats | None:
+        """At most this many of the rows (m, d), spread over all of them; None if rows are not kept."""
+        return None
+
     @abstractmethod
     def moments(self) -> RawMoments:
         """Total weight and moments of the coordinates, computed once."""

@@ -30,7 +30,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels.tiles import LARGEST, empty_tiles
-from elubench.samples.array import ArraySample, rows_of
+from elubench.samples.array import ArraySample, picks, rows_of
 from elubench.samples.base import PASS, PackedSample, Read
 from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
 
@@ -58,7 +58,11 @@ class CondensedSample(PackedSample):
         if not isinstance(X, ArraySample):
             rows = checks.table(X)
             given = checks.weights(weights, len(rows))
-            self._set(_condensed(rows, *scaled(given)), lambda: ArraySample(rows, given))
+            self._set(
+                _condensed(rows, *scaled(given)),
+                lambda: ArraySample(rows, given),
+                lambda count: rows_of(rows, picks(len(rows), given, count)),
+            )
             return
         if weights is not None:
             raise ValueError("weights must be None for an ArraySample, which has its own")
@@ -66,7 +70,7 @@ class CondensedSample(PackedSample):
             raise ValueError(f"X must have one column to be condensed, got {X.d}")
         packed = X.tiles.data.reshape(-1, 1)[: X.n]
         own = X.tiles.weights.reshape(-1)[: X.n] if X.tiles.weights.size else None
-        self._set(_condensed(packed, own, X.exponent), lambda: X)
+        self._set(_condensed(packed, own, X.exponent), lambda: X, X.picked)
 
     @classmethod
     def _made(cls, points: Points, source: Callable[[], PackedSample] | None) -> CondensedSample:
@@ -74,11 +78,17 @@ class CondensedSample(PackedSample):
         made._set(points, source)
         return made
 
-    def _set(self, points: Points, source: Callable[[], PackedSample] | None) -> None:
+    def _set(
+        self,
+        points: Points,
+        source: Callable[[], PackedSample] | None,
+        pick: Callable[[int], Floats] | None = None,
+    ) -> None:
         self._points = points
         self._source = source
         self._full: PackedSample | None = None
         self._losses: dict[tuple[float, float], float] = {}  # of directions that were asked for
+        self._pick = pick
         self.largest_u = points.largest_u
         rows = np.concatenate([points.base + points.local, points.rows])
         packed = empty_tiles(len(rows), 1, weighted=True)
@@ -155,7 +165,12 @@ class CondensedSample(PackedSample):
         points = old._replace(base=old.base - by, rows=old.rows - by)
         moved = CondensedSample._made(points, source)
         moved.near = True
+        pick = self._pick
+        moved._pick = None if pick is None else (lambda count: pick(count) - origin)
         return moved
+
+    def picked(self, count: int) -> Floats | None:
+        return None if self._pick is None else self._pick(count)
 
     def split(
         self, fraction: float = 0.1, seed: int = 0

@@ -1,0 +1,140 @@
+"""Whether tests and regimes keep what they promise: ``python -m benchmarks.calibration``.
+
+``size``     how often ``fit`` takes data from one Gaussian for two, at ``--level``
+``exact``    how often ``Fit.p_value`` is at most the level, with 99 draws
+``shapes``   regimes of data of other shapes, n rows
+``power``    regimes as n grows, for shapes that are close to a Gaussian
+``apart``    regimes of two Gaussians by half their distance
+
+A number is a share of the samples.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import elubench as eb
+from elubench.fits import nulls
+
+MODELS = ("isotropic", "diagonal", "general")
+REGIMES = ("over-specified", "separated", "undecided", "misfit")
+STRANGE = ("uniform", "t3", "Laplace", "lognormal", "exponential", "three clusters")
+CLOSE = ("Beta(2,2)", "semicircle", "t5")
+ODD = ("off centre", "out of round", "unequal parts", "heavy tails", "uniform")
+
+
+def rows(kind, n, d, seed):
+    """n rows of one kind of data; a number is half the distance of two Gaussians."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    direction = rng.standard_normal(d)
+    direction /= np.linalg.norm(direction)
+    if isinstance(kind, float):
+        X += kind * rng.choice([-1.0, 1.0], (n, 1)) * direction
+    elif kind == "off centre":
+        X += 3.0
+    elif kind == "out of round":
+        X += 2.0 * rng.standard_normal((n, 1)) * direction
+    elif kind == "heavy tails":
+        X /= np.sqrt(rng.chisquare(5, (n, 1)) / 5)
+    elif kind == "uniform":
+        X = rng.uniform(-1.0, 1.0, (n, d))
+    elif kind == "unequal parts":
+        X += 2.0 * np.where(rng.random((n, 1)) < 0.7, 1.0, -1.0) * direction
+    elif kind == "three clusters":
+        X += 4.0 * rng.choice([-1.0, 0.0, 1.0], (n, 1)) * direction
+    elif kind in ("t3", "t5"):
+        X = rng.standard_t(int(kind[1]), (n, d))
+    elif kind == "Laplace":
+        X = rng.laplace(size=(n, d))
+    elif kind == "lognormal":
+        X = np.exp(X)
+    elif kind == "exponential":
+        X = rng.exponential(size=(n, d))
+    elif kind == "Beta(2,2)":
+        X = rng.beta(2.0, 2.0, (n, d)) - 0.5
+    elif kind == "semicircle":
+        X = rng.beta(1.5, 1.5, (n, d)) - 0.5
+    elif kind != "one Gaussian":
+        raise ValueError(f"kind must be a number or a known shape, got {kind!r}")
+    return X
+
+
+def size(options):
+    """Ratios of samples from one Gaussian against the critical value of ``fit``."""
+    print(f"model      d  n       size at {options.level:g}")
+    for model in map(eb.models.known.named, options.models):
+        for d in options.d:
+            for n in options.n:
+                begun = time.perf_counter()
+                samples = options.samples if n * d <= 1e5 else max(options.samples // 5, 20)
+                ratios = nulls.drawn(model, n, d, samples, seed=12345)
+                share = np.mean(ratios > nulls.critical(model, n, d, options.level).ratio)
+                print(
+                    f"{model.name:10s} {d:<2d} {n:<7d} {share:.4f} +- "
+                    f"{np.sqrt(share * (1 - share) / samples):.4f} "
+                    f"({samples} samples, {time.perf_counter() - begun:.0f} s)",
+                    flush=True,
+                )
+
+
+def exact(options):
+    """The p-value itself, on fits of data from one Gaussian."""
+    print(f"model      d  n       p-value <= {options.level:g}")
+    samples = max(options.samples // 10, 20)
+    for model in options.models:
+        for d, n in ((1, 100), (2, 100), (4, 100)):
+            fits = [eb.fit(rows("one Gaussian", n, d, seed), model) for seed in range(samples)]
+            p = np.array([fit.p_value(99, seed) for seed, fit in enumerate(fits)])
+            print(f"{model:10s} {d:<2d} {n:<7d} {np.mean(p <= options.level):.4f}", flush=True)
+
+
+def regimes(kinds, options, models, ds, ns):
+    """Shares of the regimes for every kind of data."""
+    print("model      d  n       data            " + " ".join(f"{one:>14s}" for one in REGIMES))
+    samples = max(options.samples // 10, 20)
+    for model in models:
+        for d in ds:
+            for kind in kinds:
+                for n in ns:
+                    fits = [eb.fit(rows(kind, n, d, seed), model) for seed in range(samples)]
+                    called = [fit.regime for fit in fits]
+                    shares = " ".join(f"{called.count(one) / samples:14.2f}" for one in REGIMES)
+                    shown = f"half {kind:g}" if isinstance(kind, float) else kind
+                    print(f"{model:10s} {d:<2d} {n:<7d} {shown:15s} {shares}", flush=True)
+
+
+PARTS = {
+    "size": size,
+    "exact": exact,
+    "shapes": lambda o: regimes((*STRANGE, *CLOSE, *ODD), o, o.models, (1, 4), (3000,)),
+    "power": lambda o: regimes(CLOSE, o, ("general",), (1,), (300, 1000, 3000, 10_000, 30_000)),
+    "apart": lambda o: regimes(
+        (0.0, 0.5, 1.0, 1.5, 2.0, 3.0), o, o.models, (1, 4), (1000, 100_000)
+    ),
+}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.calibration",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART")
+    parser.add_argument("--samples", type=int, default=1000)
+    parser.add_argument("--n", type=int, nargs="+", default=[30, 100, 1000, 100_000])
+    parser.add_argument("--d", type=int, nargs="+", default=[1, 2, 4, 16])
+    parser.add_argument("--models", nargs="+", default=MODELS)
+    parser.add_argument("--level", type=float, default=0.05)
+    options = parser.parse_args(arguments)
+    for part in options.parts:
+        if part not in PARTS:
+            parser.error(f"PART must be one of {', '.join(PARTS)}, got {part}")
+        print(f"\n{part}")
+        PARTS[part](options)
+
+
+if __name__ == "__main__":
+    main()
