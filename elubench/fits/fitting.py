@@ -154,9 +154,12 @@ def fit(
     if interrupted:
         status = "interrupted"
         notes.append("the fit was interrupted; this is the best point that it had found")
+    kept = model.ordered(params)
+    located = kept[: len(kept) - model.extra].reshape(-1, sample.d)
     signs = evidence.signs(found, factor, moments.weight, sample.d)
     return Fit(
-        location=model.ordered(params) + origin,
+        location=(located if len(located) == 2 else located[0]) + origin,
+        weights=model.weights(kept),
         scale=model.scale(fitted, params),
         log_likelihood=-moments.weight * found.loss,
         gain=moments.weight * (found.one_gaussian - found.loss),

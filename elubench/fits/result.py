@@ -27,7 +27,7 @@ class Fit:
 
     ``location`` is theta (d,) for models with the locations -theta and theta, its largest coordinate
     positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
-    ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
+    ``weights`` (2,) are in the same order. ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
     excess over the model's one Gaussian, never negative. ``status`` is that of the run, or "stalled"
     if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain, or
     "interrupted" whenever Ctrl-C was pressed.
@@ -38,6 +38,7 @@ class Fit:
     """
 
     location: Floats
+    weights: Floats
     scale: Floats
     log_likelihood: float
     gain: float
@@ -84,6 +85,7 @@ class Fit:
             "n": self.n,
             "d": self.d,
             "location": self.location.tolist(),
+            "weights": self.weights.tolist(),
             "scale": self.scale.tolist(),
             "log_likelihood": _plain(self.log_likelihood),
             "gain": _plain(self.gain),
@@ -111,6 +113,7 @@ class Fit:
                 f"{self.algorithm.name}: {self.status}, {self._reads()}, {self.seconds:.2g} s",
             ),
             *_locations(self.location),
+            *([("weights", _numbers(self.weights))] if self.model.extra else []),
             ("scale", f"{_numbers(self.scale)} (sigma squared)"),
             ("log-likelihood", f"{self.log_likelihood:.8g}, {gain} one Gaussian"),
             ("regime", self.regime),

@@ -150,7 +150,8 @@ def moved(run: Run, by: Floats) -> Run:
     """The same run with all its locations moved by (d,)."""
     if not by.any():
         return run
-    shift = np.resize(by, run.params.size)
+    extra = run.model.extra
+    shift = np.append(np.resize(by, run.params.size - extra), np.zeros(extra))
     columns = {f"param_{j}": amount for j, amount in enumerate(shift) if f"param_{j}" in run.trace}
     trace = run.trace.assign(**{name: run.trace[name] + amount for name, amount in columns.items()})
     return replace(run, params=run.params + shift, last=run.last + shift, trace=trace)
