@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from elubench.cli import outputs
 from elubench.cli.machinery import INTERRUPTED, CommandError
+
+if TYPE_CHECKING:
+    from elubench.models import Model
 
 SUMMARY = "fit two Gaussians to data and tell which regime they are in"
 
@@ -16,9 +21,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     from elubench.algorithms.known import commands
     from elubench.models.known import known
 
-    parser.add_argument("data", metavar="DATA", help=".csv, .tsv, .npy or .parquet")
+    parser.add_argument("data", metavar="DATA", help=".csv, .tsv (.gz), .npy or .parquet")
     parser.add_argument(
         "--model", default="general", help=f"{', '.join(known())} (default general)"
+    )
+    parser.add_argument(
+        "--mixing",
+        default="equal",
+        metavar="WEIGHTS",
+        help="equal (default), free, or two weights W1,W2; for the general model",
     )
     parser.add_argument(
         "--algorithm",
@@ -47,32 +58,41 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--max-iter", type=int, metavar="T", help="iterations of each run (default 10,000)"
     )
     parser.add_argument("--columns", metavar="A,B", help="names of the columns to fit")
+    parser.add_argument(
+        "--weights", metavar="COLUMN", help="a column that says how often rows count"
+    )
+    parser.add_argument("--decimal", choices=[".", ","], help="by default as the file suggests")
+    parser.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with missing values"
+    )
+    parser.add_argument(
+        "--skip-text", action="store_true", help="leave out columns that are not numeric"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", metavar="FILE", help="save a figure: .png, .svg or .pdf")
+    outputs.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the options, read the file, fit, and print or draw the result."""
+    """Check the options, read the file, fit, and print or write the result."""
     from elubench.cli.compiling import compiling_shown
     from elubench.fits import check_algorithm, fit
-    from elubench.models.known import named
     from elubench.samples import ArraySample
-    from elubench.samples.reading import read_table
+    from elubench.samples.reading import Wanted, read_table
 
-    named(options.model)
+    model = _model(options)
     check_algorithm(options.algorithm)
-    if options.plot is not None:
-        from elubench.report.fit_figure import save_fit_figure, suffix_of
-
-        suffix_of(options.plot)
+    outputs.check(options)
     columns = None if options.columns is None else options.columns.split(",")
-    table = read_table(options.data, columns)
+    wanted = Wanted(
+        columns, options.weights, options.decimal, options.drop_missing, options.skip_text
+    )
+    table = read_table(options.data, wanted=wanted)
     try:
         with compiling_shown():
-            sample = ArraySample(table.values)
+            sample = ArraySample(table.values, table.weights)
             result = fit(
                 sample,
-                options.model,
+                model,
                 options.algorithm,
                 validation=options.validation,
                 seed=options.seed,
@@ -86,6 +106,21 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"columns": table.names, **result.as_dict()}, indent=2))
     else:
         print(result.summary())
-    if options.plot is not None:
-        save_fit_figure(result, sample, options.plot, table.names[0])
+    outputs.write(options, result, sample, table)
     return INTERRUPTED if result.status == "interrupted" else 0
+
+
+def _model(options: argparse.Namespace) -> Model:
+    from elubench.models import General
+    from elubench.models.known import named
+
+    model = named(options.model)
+    if options.mixing == "equal":
+        return model
+    if type(model) is not General:
+        raise ValueError(f"--mixing needs the general model, got {options.model}")
+    try:
+        given = [float(part) for part in options.mixing.split(",")]
+    except ValueError:
+        given = options.mixing
+    return General(mixing=given)

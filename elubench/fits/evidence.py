@@ -14,6 +14,7 @@ from elubench.fits.regimes import (
     CONTRACTION,
     DECISIVE,
     ONE_GAUSSIAN,
+    ONE_MORE,
     STRETCHED,
     TWO_MODES,
     Signs,
@@ -177,11 +178,11 @@ def _by_subspace(
     return float(np.max(np.abs(values))), here, REFINEMENTS
 
 
-def signs(found: Likelihood, contraction: float, weight: float, d: int) -> Signs:
+def signs(model: Model, found: Likelihood, contraction: float, weight: float, d: int) -> Signs:
     """The numbers that decide on the regime; ``weight`` is the total weight of the sample."""
     return Signs(
         2.0 * weight * (found.one_gaussian - found.loss),
-        null_quantile(weight, d),
+        null_quantile(weight, d) + ONE_MORE * model.extra,
         2.0 * weight * (found.best_gaussian - found.loss),
         found.rival,
         DECISIVE,

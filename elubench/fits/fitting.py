@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.algorithms import Algorithm
-from elubench.fits import evidence, placing, regimes
+from elubench.fits import evidence, placing, regimes, unequal
 from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
@@ -42,7 +42,10 @@ def fit(
     weights: ArrayLike | None = None,
     max_iter: int | None = None,
 ) -> Fit:
-    """Fit two Gaussians of equal weight and say in which regime the data are.
+    """Fit two Gaussians and say in which regime the data are.
+
+    They have equal weights, unless the model is :class:`General` with another ``mixing``. A note says if
+    the parts of the data are of unequal size.
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
@@ -141,7 +144,10 @@ def fit(
                 "no run ended above one Gaussian, so the answer is one Gaussian, given twice"
             )
         factor, left, more = evidence.contraction(model, fitted, params)
-        passes += more
+        ratio = 2.0 * moments.weight * (found.one_gaussian - found.loss)
+        sizes, again = unequal.notes(model, fitted, params, ratio > regimes.DECISIVE)
+        notes += sizes
+        passes += more + again
         interrupted = interrupted or presses.stopped()
     status = best.status
     if status == "converged" and left > _LEFT:
@@ -154,12 +160,10 @@ def fit(
     if interrupted:
         status = "interrupted"
         notes.append("the fit was interrupted; this is the best point that it had found")
-    kept = model.ordered(params)
-    located = kept[: len(kept) - model.extra].reshape(-1, sample.d)
-    signs = evidence.signs(found, factor, moments.weight, sample.d)
+    signs = evidence.signs(model, found, factor, moments.weight, sample.d)
     return Fit(
-        location=(located if len(located) == 2 else located[0]) + origin,
-        weights=model.weights(kept),
+        location=model.ordered(params) + origin,
+        weights=model.weights(params),
         scale=model.scale(fitted, params),
         log_likelihood=-moments.weight * found.loss,
         gain=moments.weight * (found.one_gaussian - found.loss),

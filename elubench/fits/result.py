@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from elubench.algorithms import Algorithm
 from elubench.checks import Floats
 from elubench.fits import regimes
+from elubench.fits.predicting import log_densities
 from elubench.models import Model
 from elubench.runs import Run
 from elubench.samples.prices import Bill
@@ -66,6 +68,12 @@ class Fit:
         one = self.location
         return one.copy() if one.ndim == 2 else np.stack([-one, one])
 
+    def predict_proba(self, X: Any) -> Floats:
+        """The probabilities (n, 2) that a row of X is from the one or the other component."""
+        found = log_densities(X, self.locations, self.weights, self.scale)
+        shares: Floats = softmax(found, axis=1)
+        return shares
+
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
         worth = f"worth {self.cost:.3g} plain passes over the data"
@@ -102,10 +110,14 @@ class Fit:
 
     def summary(self) -> str:
         """The result for a reader, in 80 columns."""
+        return "\n".join(row(name, value, _INDENT) for name, value in self.facts())
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The lines of the summary: a name, or a number, and what it is."""
         e = self.evidence
         rival = e.rival if e.rival != regimes.ONE_GAUSSIAN else "any other Gaussian"
         gain = f"{self.gain:.4g} above" if self.gain > 0.0 else "no better than"
-        rows = [
+        return [
             ("model", f"{self.model.name}, {self.model.formula}"),
             ("data", f"n = {self.n:,}, d = {self.d}"),
             (
@@ -135,7 +147,6 @@ class Fit:
             ("advice", self.advice()),
             *(("note", note) for note in self.notes),
         ]
-        return "\n".join(row(name, value, _INDENT) for name, value in rows)
 
 
 def _plain(value: Any) -> Any:

@@ -98,6 +98,10 @@ class Model(ABC):
         """Number of parameters."""
         return 2 * d + self.extra
 
+    def n_free(self, d: int) -> int:
+        """Numbers that a fit chooses: parameters and scales, but no weights that are given."""
+        return self.n_params(d) + self.n_scales(d)
+
     def flatness(self, d: int, generic: bool = False) -> Flatness:
         """How flat the loss is when the data are from one Gaussian; sets the statistical radius.
 
@@ -127,13 +131,13 @@ class Model(ABC):
         return np.roll(params, params.size // 2)
 
     def ordered(self, params: Floats) -> Floats:
-        """The parameters with locations ordered by the coordinate in which they differ most; no -0."""
-        first, second = params[: params.size - self.extra].reshape(2, -1)
-        at = int(np.argmax(np.abs(second - first)))
-        return (params if first[at] <= second[at] else self.swapped(params)) + 0.0
+        """Locations (2, d), ordered by the coordinate in which they differ most; -0 becomes 0."""
+        both = params[: params.size - self.extra].reshape(2, -1)
+        at = int(np.argmax(np.abs(both[1] - both[0])))
+        return (both if both[0, at] <= both[1, at] else both[::-1]) + 0.0
 
     def weights(self, params: Floats) -> Floats:
-        """Weights (2,) of the components."""
+        """Weights (2,) of the components, in the order of :meth:`ordered`."""
         return np.full(2, 0.5)
 
     def middle(self, params: Floats, moments: RawMoments) -> Floats:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from elubench.models import directions, locations, odds
 from elubench.models.base import Model
 from elubench.samples.base import RawMoments, Sample
 
+_FARTHEST = 4  # rows that are tried as a part of their own
 _MOST = 1.0 - 2.0**-40  # |w_2 - w_1| of a start
 
 
@@ -65,13 +67,20 @@ class General(Model):
     def n_scales(self, d: int) -> int:
         return 1
 
+    def n_free(self, d: int) -> int:
+        return super().n_free(d) - (self.mixing not in ("equal", "free"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.mixing,)
+
     # Locations and weights
 
     def weights(self, params: Floats) -> Floats:
         if not self.extra:
             return super().weights(params)
-        two = 1.0 / (1.0 + math.exp(-2.0 * params[-1]))
-        return np.array([1.0 - two, two])
+        shares = np.array([1.0 / (1.0 + math.exp(sign * params[-1])) for sign in (2.0, -2.0)])
+        first = params[: params.size // 2]
+        return shares if (self.ordered(params)[0] == first).all() else shares[::-1].copy()
 
     def truth(self, location: ArrayLike, d: int) -> Floats:
         one = super().truth(location, d)
@@ -114,7 +123,11 @@ class General(Model):
         moments = sample.moments()
         found, passes = directions.splits(sample, self.centre(moments))
         found = [(step, aside) for step, aside in found if step.any()]
-        if self.extra and self.mixing != "free":  # the sizes are given, not the sides
+        if self.mixing == "free":  # a part may be a single row that is far from the others
+            rest = 1.0 - 1.0 / max(sample.n, 2)
+            steps = 0.5 * (sample.farthest(_FARTHEST) - moments.m1) / rest
+            found += [(step, (2.0 * rest - 1.0) * step) for step in steps if step.any()]
+        elif self.extra:  # the sizes are given, not the sides
             found = [(sign * step, aside) for step, aside in found for sign in (1.0, -1.0)]
         points = [self.placed(moments, step, aside) for step, aside in found]
         return np.stack(points or [self.default_start(sample)]), passes

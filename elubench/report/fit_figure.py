@@ -54,7 +54,8 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     axes.stairs(heights, edges, fill=True, color=data_colour, alpha=0.35, label="data")
     low, high = _range(edges, centres, math.sqrt(variance))
     x = np.linspace(low, high, _POINTS)
-    parts = [0.5 * _density(x, centre, variance) for centre in centres]
+    shares = zip(fit.weights, centres, strict=True)
+    parts = [weight * _density(x, centre, variance) for weight, centre in shares]
     one = _density(x, one_centre, one_variance)
     axes.plot(x, one, color=single, linestyle=":", linewidth=2.0, label="one Gaussian")
     # the sum is wide and pale, so that a component that makes up all of it still shows
