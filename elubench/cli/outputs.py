@@ -1,4 +1,4 @@
-"""Files that ``elubench fit`` writes: checked before any work, whole or not at all, never over others."""
+"""Files that ``elubench fit`` writes: checked before any work, whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from elubench.fits import Fit
     from elubench.samples.reading import Table
 
-_SUFFIXES = {"predict": (".csv",), "report": (".html",), "plot": (".pdf", ".png", ".svg")}
+_SUFFIXES: dict[str, tuple[str, ...]] = {"plot": (), "predict": (".csv",), "report": (".html",)}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,8 @@ def check(options: argparse.Namespace) -> None:
         if given is None:
             continue
         path = Path(given)
+        if name == "plot":
+            from elubench.report.fit_figure import SUFFIXES as suffixes
         if path.suffix.lower() not in suffixes:
             raise ValueError(f"--{name} must end in one of {', '.join(suffixes)}, got {given}")
         if not path.parent.is_dir():

@@ -20,7 +20,7 @@ from elubench.models import General, Model
 from elubench.models.known import named
 
 
-class TwoGaussians(DensityMixin, BaseEstimator):
+class TwoGaussians(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """Two Gaussians with a common covariance, fitted by maximum likelihood.
 
     Parameters
@@ -93,7 +93,7 @@ class TwoGaussians(DensityMixin, BaseEstimator):
     @property
     def p_value_(self) -> float:
         check_is_fitted(self)
-        return self.fit_.p_value()
+        return self.fit_.p_value()  # type: ignore[attr-defined]
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit, and say which component each row is more likely from."""

@@ -29,10 +29,10 @@ class Fit:
 
     ``location`` is theta (d,) for models with the locations -theta and theta, its largest coordinate
     positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
-    ``weights`` (2,) are in the same order. ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
-    excess over the model's one Gaussian, never negative. ``status`` is that of the run, or "stalled"
-    if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain, or
-    "interrupted" whenever Ctrl-C was pressed.
+    ``weights`` (2,) are in the same order. ``scale`` is sigma squared, (1,) or (d,).
+    ``log_likelihood`` is that of all rows, and ``gain`` its excess over the model's one Gaussian, never
+    negative. ``status`` is that of the run, or "stalled" if a run that claims to have converged leaves
+    EM more than 0.05 in log-likelihood to gain, or "interrupted" whenever Ctrl-C was pressed.
     ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
     to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
     but not packing or condensing the data or loading the kernels. ``bill`` says what was read, also for

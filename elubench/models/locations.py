@@ -42,11 +42,13 @@ def parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
 
 @kernel("exact", signatures.SCALE, pointer=False)
 def scale(params: Any, m1: Any, m2: Any, out: Any) -> None:
+    """The scale on the curve."""
     out[0] = parts(params, m1, m2)[2]
 
 
 @kernel("exact", signatures.DIRECTION)
 def direction(params: Any, m1: Any, m2: Any, u: Any) -> float:
+    """u = delta / s; returns b."""
     d = m1.size
     s = parts(params, m1, m2)[2]
     if not (s > 0.0):
@@ -105,6 +107,7 @@ def _gap_at(e: Any, q: float, delta_square: float, s: float, m1: Any, e1: Any, e
 
 @kernel("exact", signatures.GAP)
 def gap(params: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    """The loss less that of one Gaussian."""
     d = m1.size
     e_square, delta_square, s = parts(params, m1, m2)
     e = np.empty(d)
@@ -221,6 +224,7 @@ def _shares(point: Any) -> tuple[float, float]:
 
 @kernel("exact", signatures.CHANGE, pointer=False)
 def from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
+    """To natural coordinates."""
     d = m1.size
     root = math.sqrt(spread(m1, m2))
     s = parts(params, m1, m2)[2]
@@ -232,6 +236,7 @@ def from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
 
 @kernel("exact", signatures.CHANGE, pointer=False)
 def to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
+    """And back."""
     d = m1.size
     root = math.sqrt(spread(m1, m2))
     r, _ = _shares(point)
@@ -243,11 +248,13 @@ def to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
 
 @kernel("exact", signatures.SCALE, pointer=False)
 def natural_scale(point: Any, m1: Any, m2: Any, out: Any) -> None:
+    """The scale in natural coordinates."""
     out[0] = spread(m1, m2) * _shares(point)[0]
 
 
 @kernel("exact", signatures.DIRECTION)
 def natural_direction(point: Any, m1: Any, m2: Any, u: Any) -> float:
+    """u and b in natural coordinates."""
     d = m1.size
     root = math.sqrt(spread(m1, m2))
     b = 0.0
@@ -276,6 +283,7 @@ def natural_respond(point: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: 
 
 @kernel("exact", signatures.GAP)
 def natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float) -> float:
+    """The gap in natural coordinates."""
     d = m1.size
     v0 = spread(m1, m2)
     r, _ = _shares(point)
@@ -291,6 +299,7 @@ def natural_gap(point: Any, m1: Any, m2: Any, e1: Any, e2: Any, log_cosh: float)
 
 @kernel("exact", signatures.HESSIAN)
 def natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
+    """By (epsilon, phi)."""
     d = m1.size
     v0 = spread(m1, m2)
     root = math.sqrt(v0)
@@ -327,6 +336,7 @@ def natural_hessian(point: Any, m1: Any, m2: Any, sums: Any, out: Any) -> None:
 
 @kernel("exact", signatures.ERROR)
 def natural_error(point: Any, m1: Any, m2: Any, truth: Any) -> float:
+    """The error in natural coordinates."""
     params = np.empty(point.size)
     to_locations(point, m1, m2, params)
     return error(params, m1, m2, truth)

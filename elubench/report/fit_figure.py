@@ -7,8 +7,6 @@ u = S^(-1) (theta_2 - theta_1), along which the fitted mixture is one-dimensiona
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,25 +77,6 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     )
     sns.despine(ax=axes)
     return figure
-
-
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The file type of a figure; raise ValueError for an unknown one or a missing folder."""
-    suffix = Path(path).suffix.lower()
-    if not Path(path).parent.is_dir():
-        raise ValueError(f"figure must be in a folder that exists, got {path}")
-    if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise ValueError(f"figure must end in one of {known}, got {path}")
-    return suffix
-
-
-def save_fit_figure(
-    fit: Fit, data: Any, path: str | os.PathLike[str], name: str | None = None
-) -> None:
-    """Write :func:`fit_figure` to a file; its suffix says how."""
-    suffix = suffix_of(path)
-    fit_figure(fit, data, name).savefig(path, format=suffix[1:], dpi=160)
 
 
 def _direction(fit: Fit) -> Floats:

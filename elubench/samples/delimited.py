@@ -96,7 +96,7 @@ def _separator(path: Path, decimal: str | None) -> str:
     """
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    possible = _SEPARATORS
+    possible: tuple[str, ...] = _SEPARATORS
     if decimal == "," and not any(_quoted_commas(path)):
         possible = _SEPARATORS[:-1]
     widths = {

@@ -1,4 +1,4 @@
-"""Tables from files: CSV and TSV (also compressed), NumPy and Parquet, as an array of numbers with column names."""
+"""Tables from files: CSV, TSV, NumPy and Parquet, as an array of numbers with column names."""
 
 from __future__ import annotations
 
