@@ -31,9 +31,10 @@ from typing import NamedTuple
 
 #: A likelihood ratio that no single Gaussian can explain away.
 DECISIVE = 20.0
-#: What weights that are not equal add to the 99 % point of the ratio, at most: that of one parameter.
-#: Draws from one Gaussian, 600 per cell, give 9.7 to 11.6 at d = 1 (12.0 here), 12.4 to 13.7 at d = 2
-#: (16.5), 18.6 to 20.8 at d = 4 (21.0) and 27.5 at d = 8 (29.3), for n from 50 to 2,000.
+#: What weights that are not equal add to the 99 % point of the ratio: that of chi^2 with one degree of
+#: freedom. Draws from one Gaussian (600 per cell, 250 at n = 20,000; n from 50 on) give 9 to 12 at d = 1,
+#: where this makes 12.0, 10 to 14 (16.5) at d = 2, 17 to 21 (21.0) at d = 4, 27.5 to 29 (29.3) at d = 8
+#: and 47 to 48 (47.0) at d = 16.
 ONE_MORE = 6.635
 #: Half distance between the means, in standard deviations, above which there are two modes.
 TWO_MODES = 1.0
