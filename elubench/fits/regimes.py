@@ -32,9 +32,9 @@ from typing import NamedTuple
 #: A likelihood ratio that no single Gaussian can explain away.
 DECISIVE = 20.0
 #: What weights that are not equal add to the 99 % point of the ratio: that of chi^2 with one degree of
-#: freedom. Draws from one Gaussian (600 per cell, 250 at n = 20,000; n from 50 on) give 9 to 12 at d = 1,
-#: where this makes 12.0, 10 to 14 (16.5) at d = 2, 17 to 21 (21.0) at d = 4, 27.5 to 29 (29.3) at d = 8
-#: and 47 to 48 (47.0) at d = 16.
+#: freedom. Draws from one Gaussian at n = 50 to 20,000 (250 to 600 per cell) have their 99 % point at 8
+#: to 12 for d = 1, where this makes 12, at 10 to 14 (17) for d = 2, 17 to 21 (21 to 22) for d = 4, 27 to
+#: 31 (29 to 32) for d = 8, and 47 to 51 (47 to 49) for d = 16.
 ONE_MORE = 6.635
 #: Half distance between the means, in standard deviations, above which there are two modes.
 TWO_MODES = 1.0
