@@ -115,6 +115,13 @@ def test_every_algorithm(algorithm, model):
 
 
 class TestModel:
+    def test_extreme_odds(self):
+        """A weight that is 0 to rounding is no error."""
+        params = np.array([-1.0, 1.0, 800.0])
+        assert FREE.weights(params).tolist() == [0.0, 1.0]
+        assert FREE.weights(FREE.swapped(params)).tolist() == [0.0, 1.0]
+        assert FREE.location_error(params, np.array([-1.0, 1.0, 0.0])) == pytest.approx(np.sqrt(2))
+
     @pytest.mark.parametrize(
         "mixing",
         [

@@ -20,8 +20,10 @@ def log_densities(X: Any, locations: Floats, weights: Floats, scale: Floats) -> 
         raise ValueError("X must be finite, got NaN or infinity")
     variance = np.broadcast_to(scale, d)
     constant = -0.5 * float(np.sum(np.log(2.0 * math.pi * variance)))
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)  # one may be 0 to rounding
     found = np.empty((len(rows), 2))
     for k in range(2):
         square = np.sum((rows - locations[k]) ** 2 / variance, axis=1)
-        found[:, k] = math.log(weights[k]) + constant - 0.5 * square
+        found[:, k] = logs[k] + constant - 0.5 * square
     return found

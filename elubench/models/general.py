@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from elubench import checks
 from elubench.checks import Floats
@@ -78,7 +79,7 @@ class General(Model):
     def weights(self, params: Floats) -> Floats:
         if not self.extra:
             return super().weights(params)
-        shares = np.array([1.0 / (1.0 + math.exp(sign * params[-1])) for sign in (2.0, -2.0)])
+        shares: Floats = expit(np.array([-2.0, 2.0]) * params[-1])
         first = params[: params.size // 2]
         return shares if (self.ordered(params)[0] == first).all() else shares[::-1].copy()
 

@@ -60,7 +60,8 @@ def _respond_held(params: Any, m1: Any, m2: Any, sums: Any, em: Any, gradient: A
 @kernel("exact")
 def _move(params: Any, sums: Any, em: Any, gradient: Any) -> None:
     t0 = sums[layout.T0]
-    em[-1] = 0.5 * (math.log1p(t0) - math.log1p(-t0))
+    inside = abs(t0) < 1.0  # else one component has no row left
+    em[-1] = 0.5 * (math.log1p(t0) - math.log1p(-t0)) if inside else np.nan
     gradient[-1] = math.tanh(params[-1]) - t0
 
 
@@ -121,7 +122,7 @@ def _error(params: Any, m1: Any, m2: Any, truth: Any) -> float:
         for k in range(2):
             for j in range(d):
                 costs[i, k] += (params[i * d + j] - truth[k * d + j]) ** 2
-    one, other = 1.0 / (1.0 + math.exp(2.0 * params[-1])), 1.0 / (1.0 + math.exp(2.0 * truth[-1]))
+    one, other = 0.5 - 0.5 * math.tanh(params[-1]), 0.5 - 0.5 * math.tanh(truth[-1])
     least = np.inf
     for mass in (min(one, other), max(0.0, one + other - 1.0)):
         cost = mass * costs[0, 0] + (one - mass) * costs[0, 1] + (other - mass) * costs[1, 0]
