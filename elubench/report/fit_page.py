@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from elubench import __version__
 from elubench.fits import Fit
 from elubench.report.fit_figure import fit_figure
-from elubench.report.style import as_svg
+from elubench.report.html import picture, rendered
 
 
 def fit_page(fit: Fit, data: Any, title: str, names: Sequence[str], command: str) -> str:
@@ -21,23 +18,16 @@ def fit_page(fit: Fit, data: Any, title: str, names: Sequence[str], command: str
 
     The evidence is what ``fit.summary()`` says, line by line.
     """
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = resources.files("elubench.report").joinpath("fit.html").read_text(encoding="utf-8")
-    picture = base64.b64encode(as_svg(fit_figure(fit, data, names[0]))).decode("ascii")
+    drawn = "Histogram of the data with two fitted components, their sum and one Gaussian."
+    figure = picture(fit_figure(fit, data, names[0]), 1, "fit", title, drawn, drawn)
     deviations = np.sqrt(np.broadcast_to(fit.scale, fit.d))
-    return environment.from_string(template).render(
+    return rendered(
+        "fit.html",
         fit=fit,
         title=title,
         version=__version__,
         command=command,
-        figures=[
-            {
-                "source": f"data:image/svg+xml;base64,{picture}",
-                "alt": "Histogram of the data with two fitted components, their sum and one Gaussian.",
-            }
-        ],
+        figure=figure,
         columns=[
             (name, *(f"{value:.6g}" for value in numbers))
             for name, *numbers in zip(names, *fit.locations, deviations, strict=True)
