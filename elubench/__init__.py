@@ -26,17 +26,17 @@ _ROOMS = (
 )
 
 
-def _public(room: str) -> dict[str, Any]:
+def _public(room: str) -> list[str]:
     """What a room offers to all: its ``__all__``, or everything in it except its own modules."""
     names = vars(import_module(f"{__name__}.{room}"))
     if "__all__" in names:
-        return {name: names[name] for name in names["__all__"]}
-    return {
-        name: value
+        return list(names["__all__"])
+    return [
+        name
         for name, value in names.items()
         if not name.startswith("_")
         and not (isinstance(value, ModuleType) and value.__name__ == f"{__name__}.{room}.{name}")
-    }
+    ]
 
 
 def __dir__() -> list[str]:
@@ -62,8 +62,7 @@ else:  # a type checker would take every name for one that this returns
         # Python's own import finds a module of ours, once this says that there is no such attribute
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
             for room in _ROOMS:
-                offered = _public(room)
-                if name in offered:
-                    globals()[name] = offered[name]
-                    return offered[name]
+                if name in _public(room):
+                    globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+                    return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -189,6 +189,78 @@ class TestOptions:
         assert ".svg" in failed(capsys, "none.csv", "--plot", "x.doc")
 
 
+class TestWritten:
+    """Predictions, a page and a figure: refused before any work, or written whole."""
+
+    def test_predictions(self, files, frame, capsys, monkeypatch):
+        monkeypatch.chdir(files)
+        messy = frame.assign(count=2.0, text="x")
+        messy.loc[3, "a"] = np.nan
+        messy.to_csv("gap.csv", index=False)
+        options = ["--drop-missing", "--skip-text", "--weights=count", "--mixing=free"]
+        assert cli.main(["fit", "gap.csv", *options, "--predict=p.csv"]) == 0
+        capsys.readouterr()
+        kept = frame.drop(index=3)
+        written = pd.read_csv("p.csv")
+        fit = eb.fit(kept, eb.General(mixing="free"), weights=np.full(119, 2.0))
+        shares = fit.predict_proba(kept)
+        assert written["row"].tolist() == (kept.index + 1).tolist()
+        np.testing.assert_allclose(written[["a", "b"]], kept, rtol=1e-14)
+        np.testing.assert_allclose(
+            written[["probability_1", "probability_2"]], shares, rtol=1e-9, atol=1e-300
+        )
+        assert (written["component"] == 1 + shares.argmax(axis=1)).all()
+
+    def test_page(self, files, capsys, monkeypatch):
+        monkeypatch.chdir(files)
+        (files / "x.csv").rename(files / "a<b>.csv")
+        assert cli.main(["fit", "a<b>.csv", "--report=r.html"]) == 0
+        summary, page = capsys.readouterr().out, (files / "r.html").read_text()
+        fit = eb.fit(pd.read_csv("a<b>.csv"))
+        assert "separated" in summary
+        assert "<strong>Separated.</strong>" in page
+        assert "a&lt;b&gt;.csv" in page
+        assert "<b>" not in page
+        assert "data:image/svg+xml;base64," in page
+        assert "http" not in page.replace("http://www.w3.org", "")  # it needs no other file
+        for number in [*fit.locations.ravel(), np.sqrt(fit.scale[0])]:
+            assert f"<td>{number:.6g}</td>" in page
+        assert [path.name for path in files.glob("[.]*")] == []
+
+    @pytest.mark.parametrize("option", ["--predict=x.csv", "--report=r.html", "--plot=r.png"])
+    def test_nothing_is_replaced_unasked(self, option, files, capsys, monkeypatch):
+        monkeypatch.chdir(files)
+        name, _, path = option.partition("=")
+        Path(path).write_text("mine")
+        data = "x.tsv"
+        said = failed(capsys, data, option)
+        assert f"{name} must be a new file, got {path}; replace it with --force" in said
+        assert Path(path).read_text() == "mine"
+        assert cli.main(["fit", data, option, "--force"]) == 0
+        assert not Path(path).read_bytes().startswith(b"mine")
+
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [
+            (["--predict=p.txt"], "--predict must end in one of .csv, got p.txt"),
+            (["--report=nowhere/r.html"], "--report must be in a folder that exists"),
+            (["--predict=x.csv", "--force"], "--predict must not be the file of DATA"),
+            (["--mixing=most"], "mixing must be one of equal, free, got 'most'"),
+            (["--mixing=0.2,0.2"], "mixing must be 'equal', 'free', or two positive weights"),
+            (["--mixing=free", "--model=diagonal"], "--mixing needs the general model"),
+            (["--weights=c"], "there is no column 'c'"),
+            (["--decimal=;"], "--decimal"),
+        ],
+    )
+    def test_refused(self, options, named, files, capsys, monkeypatch):
+        monkeypatch.chdir(files)
+        assert named in failed(capsys, "x.csv", *options)
+
+    def test_weights_that_are_none(self, files, capsys):
+        (files / "w.csv").write_text("a,w\n1,1\n2,-1\n3,1\n")
+        assert "weights must be >= 0, got -1" in failed(capsys, files / "w.csv", "--weights=w")
+
+
 class TestFigure:
     @pytest.mark.parametrize("suffix", figures.SUFFIXES)
     def test_file(self, suffix, files, capsys):

@@ -1,5 +1,6 @@
 """Tables from files: what separates the fields, what is refused, which columns are remarked upon."""
 
+import gzip
 import json
 import os
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from elubench import cli
-from elubench.samples.reading import read_table
+from elubench.samples.reading import Wanted, read_table
 
 
 @pytest.fixture
@@ -186,3 +187,102 @@ class TestColumns:
         asked = ["1", "1"] if name == "x.npy" else ["a", "a"]
         with pytest.raises(ValueError, match=f"columns must be different, got '{asked[0]}' more"):
             read_table(tmp_path / name, asked)
+
+
+MESSY = "name,a,b,count\nx,1,,2\ny,2,5,1\nz,4,7,\nu,8,9,3\n"
+
+
+class TestMessy:
+    @pytest.fixture
+    def messy(self, tmp_path):
+        """Reads a file with this content as it is wanted."""
+
+        def written(content, name="x.csv", **wanted):
+            raw = content.encode()
+            (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+            return read_table(tmp_path / name, wanted=Wanted(**wanted))
+
+        return written
+
+    @pytest.mark.parametrize(("name", "separator"), [("x.csv.gz", ";"), ("x.TSV.GZ", "\t")])
+    def test_compressed(self, messy, tmp_path, name, separator):
+        text = "a,b\n1.5,2\n3,4\n".replace(",", separator)
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+        table = read_table(tmp_path / name)
+        np.testing.assert_array_equal(table.values, [[1.5, 2.0], [3.0, 4.0]])
+        assert table.names == ["a", "b"]
+
+    def test_damaged_compression(self, tmp_path):
+        whole = gzip.compress(b"a,b\n" + b"1,2\n" * 5000)
+        for raw in (whole[: len(whole) // 2], b"a,b\n1,2\n", whole[:-6] + b"??????"):
+            (tmp_path / "x.csv.gz").write_bytes(raw)
+            with pytest.raises(ValueError, match=r"x.csv.gz: the file cannot be decompressed"):
+                read_table(tmp_path / "x.csv.gz")
+
+    @pytest.mark.parametrize(
+        ("content", "expected"),
+        [
+            ("1,5\n2,25\n", [[1.5], [2.25]]),
+            ("a\n1,5\n2,25\n", [[1.5], [2.25]]),
+            ("a;b\n1,5;2\n2,25;-3,5e1\n", [[1.5, 2], [2.25, -35]]),
+            ('a,b\n"1,5",2\n"2,25",3\n', [[1.5, 2], [2.25, 3]]),
+        ],
+    )
+    def test_decimal_commas_as_told(self, messy, content, expected):
+        table = messy(content, decimal=",")
+        np.testing.assert_array_equal(table.values, expected)
+        assert table.notes == ()
+
+    def test_decimal_points_as_told(self, messy):
+        with pytest.raises(ValueError, match=r"column 'a' is not numeric \(row 1 holds '1,5'\)"):
+            messy("a;b\n1,5;2\n2,5;3\n", decimal=".")
+
+    def test_missing_values_are_named(self, messy):
+        with pytest.raises(
+            ValueError, match=r"'b' has 1 missing value \(row 1\); .* --drop-missing"
+        ):
+            messy(MESSY, columns=["a", "b"])
+        rows = "\n".join("1,2" if k % 2 else "1," for k in range(20))
+        message = r"'b' has 10 missing values \(rows 1, 3, 5, 7, 9, \.\.\.\)"
+        with pytest.raises(ValueError, match=message):
+            messy(f"a,b\n{rows}\n")
+
+    def test_missing_values_are_left_out(self, messy):
+        table = messy(MESSY, drop_missing=True, skip_text=True, weights="count")
+        np.testing.assert_array_equal(table.values, [[2, 5], [8, 9]])
+        assert (table.names, table.weights.tolist(), table.rows.tolist()) == (
+            ["a", "b"], [1, 3], [2, 4]
+        )  # fmt: skip
+        assert table.notes == (
+            "column 'name' is not numeric (row 1 holds 'x') and was left out",
+            "2 of 4 rows lack a value and were left out (rows 1, 3)",
+        )
+
+    def test_missing_values_of_an_array(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 7.0]]))
+        with pytest.raises(ValueError, match=r"x.npy: column '2' has 1 missing value \(row 2\)"):
+            read_table(tmp_path / "x.npy")
+        table = read_table(tmp_path / "x.npy", wanted=Wanted(drop_missing=True, weights="1"))
+        assert (table.values.tolist(), table.weights.tolist()) == ([[2.0], [7.0]], [1.0, 5.0])
+
+    @pytest.mark.parametrize(
+        ("wanted", "message"),
+        [
+            ({}, "column 'name' is not numeric .row 1 holds 'x'.; .* with --skip-text"),
+            ({"columns": ["a"], "weights": "a"}, "'a' cannot be both fitted and the weights"),
+            (
+                {"columns": ["a"], "weights": "w"},
+                "no column 'w'; the columns are name, a, b, count",
+            ),
+            ({"columns": ["name"], "skip_text": True}, "no columns of numbers"),
+        ],
+    )
+    def test_refused(self, messy, wanted, message):
+        with pytest.raises(ValueError, match=message):
+            messy(MESSY, **wanted)
+
+    def test_nothing_left(self, messy):
+        with pytest.raises(ValueError, match="every row has a missing value"):
+            messy("a,b\n1,\n,2\n", drop_missing=True)
+        with pytest.raises(ValueError, match="a column beside the weights, got 'a' alone"):
+            messy("a\n1\n2\n", weights="a")

@@ -22,8 +22,13 @@ from elubench.models.flatness import Flatness
 
 @kernel("exact")
 def descend_centred(point: Any, em: Any, gradient: Any, step: float) -> None:
-    """The half sum takes the EM step; the half difference moves as it does in Algorithm 3."""
+    """The half sum takes the EM step; the half difference moves as it does in Algorithm 3.
+
+    What comes after the locations takes the EM step, too.
+    """
     d = point.size // 2
+    for j in range(2 * d, point.size):
+        point[j] = em[j]
     for j in range(d):
         m = 0.5 * (em[j] + em[d + j])
         delta = 0.5 * (point[d + j] - point[j]) - step * 0.5 * (gradient[d + j] - gradient[j])

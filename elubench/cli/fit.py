@@ -7,10 +7,12 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from elubench.cli import outputs
 from elubench.cli.machinery import INTERRUPTED, CommandError
 
 if TYPE_CHECKING:
     from elubench.fits import Fit
+    from elubench.models import Model
 
 SUMMARY = "fit two Gaussians to data and tell which regime they are in"
 
@@ -20,11 +22,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     from elubench.algorithms.known import commands
     from elubench.models.known import known
 
-    parser.add_argument("data", metavar="DATA", help=".csv, .tsv, .npy or .parquet")
+    parser.add_argument("data", metavar="DATA", help=".csv, .tsv (.gz), .npy or .parquet")
     parser.add_argument(
         "--model",
         default="general",
         help=f"{', '.join(known())} (default general), or all for a table of all",
+    )
+    parser.add_argument(
+        "--mixing",
+        default="equal",
+        metavar="WEIGHTS",
+        help="equal (default), free, or two weights W1,W2; for the general model",
     )
     parser.add_argument(
         "--algorithm",
@@ -72,32 +80,42 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="say what the data do not exclude at this level, such as 0.95",
     )
+    parser.add_argument(
+        "--weights", metavar="COLUMN", help="a column that says how often rows count"
+    )
+    parser.add_argument("--decimal", choices=[".", ","], help="by default as the file suggests")
+    parser.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with missing values"
+    )
+    parser.add_argument(
+        "--skip-text", action="store_true", help="leave out columns that are not numeric"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", metavar="FILE", help="save a figure: .png, .svg or .pdf")
+    outputs.add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the options, read the file, fit, and print or draw the result."""
+    """Check the options, read the file, fit, and print or write the result."""
     from elubench.cli.compiling import compiling_shown
     from elubench.fits import check_algorithm, compare, fit
-    from elubench.models.known import named
     from elubench.samples import ArraySample
-    from elubench.samples.reading import read_table
+    from elubench.samples.reading import Wanted, read_table
 
-    if options.model != "all":
-        named(options.model)
-    elif options.plot or options.p_value or options.interval:
-        raise CommandError("--plot, --p-value and --interval need one model, got --model all")
+    model = None if options.model == "all" else _model(options)
+    if model is None and (options.p_value or options.interval or outputs.named(options)):
+        raise CommandError(
+            f"--p-value, --interval, {outputs.OPTIONS} need one model, got --model all"
+        )
     check_algorithm(options.algorithm)
-    if options.plot is not None:
-        from elubench.report.fit_figure import save_fit_figure, suffix_of
-
-        suffix_of(options.plot)
+    outputs.check(options)
     columns = None if options.columns is None else options.columns.split(",")
-    table = read_table(options.data, columns)
+    wanted = Wanted(
+        columns, options.weights, options.decimal, options.drop_missing, options.skip_text
+    )
+    table = read_table(options.data, wanted=wanted)
     try:
         with compiling_shown():
-            sample = ArraySample(table.values)
+            sample = ArraySample(table.values, table.weights)
             chosen = {
                 "algorithm": options.algorithm,
                 "validation": options.validation,
@@ -106,9 +124,9 @@ def run(options: argparse.Namespace) -> int:
                 "max_iter": options.max_iter,
                 "level": options.level,
             }
-            if options.model == "all":
+            if model is None:
                 return _show(compare(sample, **chosen), options.json)
-            result = fit(sample, options.model, **chosen)
+            result = fit(sample, model, **chosen)
             between = None if options.interval is None else result.interval(options.interval)
             if options.p_value is not None:
                 _test(result, options.p_value, options.seed)
@@ -120,8 +138,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
     else:
         print(result.summary(between))
-    if options.plot is not None:
-        save_fit_figure(result, sample, options.plot, table.names[0])
+    outputs.write(options, result, sample, table)
     return INTERRUPTED if result.status == "interrupted" else 0
 
 
@@ -145,3 +162,19 @@ def _test(result: Fit, draws: int, seed: int) -> None:
         )
     finally:
         bar.close()
+
+
+def _model(options: argparse.Namespace) -> Model:
+    from elubench.models import General
+    from elubench.models.known import named
+
+    model = named(options.model)
+    if options.mixing == "equal":
+        return model
+    if type(model) is not General:
+        raise ValueError(f"--mixing needs the general model, got {options.model}")
+    try:
+        given = [float(part) for part in options.mixing.split(",")]
+    except ValueError:
+        given = options.mixing
+    return General(mixing=given)

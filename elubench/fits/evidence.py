@@ -45,7 +45,9 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     b[0] = ready(model.algebra.direction)(params, fitted.m1, fitted.m2, u[0])
     # tanh is the identity on small numbers: this direction gives the second moment along u
     shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum((u[0] * np.sqrt(m.m2)) ** 2))))
-    u[1], b[1] = shrunk * u[0], shrunk * b[0]
+    middle = model.middle(params, m)
+    offset = -float(middle @ u[0])
+    u[1], b[1] = shrunk * u[0], shrunk * offset
     row, short = sample.sums(u, b, layout.LOG_COSH)
     log_cosh = row[layout.log_cosh_at(d)]
     gap = ready(model.algebra.gap)(params, fitted.m1, fitted.m2, m.m1, m.m2, log_cosh)
@@ -57,9 +59,8 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     if model.even:
         rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))
     if d > 1:
-        middle = 0.5 * (params + model.swapped(params))[:d]
         t1 = short[layout.T1 : layout.T1 + d]
-        along = (float(t1 @ u[0]) + b[0] * short[layout.T0]) / shrunk
+        along = (float(t1 @ u[0]) + offset * short[layout.T0]) / shrunk
         about = m.m2 - 2.0 * middle * m.m1 + middle**2
         total = float(np.sum(np.log(2.0 * math.pi * scale) + about / scale))
         stretch = float(along / between) if between > 0.0 else 1.0
@@ -90,7 +91,8 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     for this, whatever their weights, as they do for the tolerance of a run.
     """
     p, d = len(params), sample.d
-    units = np.resize(np.sqrt(np.broadcast_to(model.scale(sample, params), d)), p)
+    units = np.ones(p)
+    units[: p - model.extra] = np.resize(np.sqrt(model.scale(sample, params)), p - model.extra)
     apart = 0.5 * (params - model.swapped(params))
     # on the curve the scale falls as components move apart: stay well within one scale. Where EM crawls
     # 1 - factor is as small as n^(-3/4): h must not hide it
@@ -143,7 +145,7 @@ def _by_curvature(
     moves = h * np.diag(units)
     inner = np.stack([argument(params + move) - argument(params - move) for move in moves], axis=1)
     places = [layout.T0, *range(layout.T1, layout.T1 + d)]
-    sizes = 1e-4 * np.array([1.0, *units[:d]])
+    sizes = 1e-4 * np.array([1.0 - abs(row[layout.T0]), *units[:d]])
     outer = np.empty((len(params), d + 1))
     for k, (place, size) in enumerate(zip(places, sizes, strict=True)):
         ahead, behind = row.copy(), row.copy()

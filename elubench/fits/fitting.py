@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from elubench import checks
 from elubench.algorithms import Algorithm, NewtonAnderson
 from elubench.checks import Floats
-from elubench.fits import evidence, goodness, nulls, placing, regimes
+from elubench.fits import evidence, goodness, nulls, placing, regimes, unequal
 from elubench.fits.choosing import check_algorithm, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
@@ -45,7 +45,10 @@ def fit(
     max_iter: int | None = None,
     level: float = 0.05,
 ) -> Fit:
-    """Fit two Gaussians of equal weight and say in which regime the data are.
+    """Fit two Gaussians and say in which regime the data are.
+
+    They have equal weights, unless the model is :class:`General` with another ``mixing``. A note says if
+    the parts of the data are of unequal size.
 
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
@@ -146,6 +149,8 @@ def fit(
                 "no run ended above one Gaussian, so the answer is one Gaussian, given twice"
             )
         factor, left, _ = evidence.contraction(model, fitted, params)
+        ratio = 2.0 * moments.weight * (found.one_gaussian - found.loss)
+        notes += unequal.notes(model, fitted, params, ratio > regimes.DECISIVE)
         interrupted = interrupted or presses.stopped()
     status = best.status
     if status == "converged" and left > _LEFT:
@@ -159,14 +164,16 @@ def fit(
         status = "interrupted"
         notes.append("the fit was interrupted; this is the best point that it had found")
     located, scale = model.ordered(params), model.scale(fitted, params)
+    shares = model.weights(params)
     shape = goodness.shape(
-        model, sample, goodness.pair(located), np.full(2, 0.5), scale,
+        model, sample, goodness.pair(located), shares, scale,
         modes=found.half_distance > regimes.TWO_MODES,
     )  # fmt: skip
     null = nulls.critical(model, moments.weight, sample.d, level)
     signs = evidence.signs(found, factor, null, moments.weight, shape)
     return Fit(
         location=located + origin,
+        weights=shares,
         scale=scale,
         log_likelihood=-moments.weight * found.loss,
         gain=moments.weight * (found.one_gaussian - found.loss),

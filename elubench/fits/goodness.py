@@ -63,7 +63,7 @@ def shape(
     direction, centres, sigma = axis(locations, scale)
     values = spread_ties(np.sort(rows @ direction))
     if len(values) < sample.n and not model.even:  # else the law of known parameters holds
-        centres, sigma = _refitted(model, values, centres, sigma)
+        centres, weights, sigma = _refitted(model, values, centres, weights, sigma)
     half = 0.5 * abs(centres[1] - centres[0]) / sigma
     limit = _LIMIT_KNOWN if model.even else float(np.interp(half, _HALF, _LIMITS))
     statistic = anderson_darling(distribution(values, centres, weights, sigma))
@@ -72,14 +72,17 @@ def shape(
     return Shape(statistic, limit, dip(values), dip_limit(len(values)))
 
 
-def _refitted(model: Model, values: Floats, centres: Floats, sigma: float) -> tuple[Floats, float]:
-    """Centres and standard deviation of the components fitted to these values, from those given."""
+def _refitted(
+    model: Model, values: Floats, centres: Floats, weights: Floats, sigma: float
+) -> tuple[Floats, Floats, float]:
+    """Centres, weights and standard deviation of components fitted to values, from those given."""
     if not centres[1] - centres[0] > _TOGETHER * sigma:
-        return np.full(2, np.mean(values)), float(np.std(values))
-    sample = ArraySample(values[:, None])
-    algorithm = NewtonAnderson(precision=_PRECISION)
-    found = run(sample, model, algorithm, centres, max_iter=50, metrics=False, driver="short")
-    return found.params, math.sqrt(float(found.scale[0]))
+        return np.full(2, np.mean(values)), weights, float(np.std(values))
+    start = np.append(centres, model.extra * [0.5 * math.log(weights[1] / weights[0])])
+    algorithm, sample = NewtonAnderson(precision=_PRECISION), ArraySample(values[:, None])
+    found = run(sample, model, algorithm, start, max_iter=50, metrics=False, driver="short")
+    centres, sigma = model.ordered(found.params)[:, 0], math.sqrt(float(found.scale[0]))
+    return centres, model.weights(found.params), sigma
 
 
 def pair(location: Floats) -> Floats:

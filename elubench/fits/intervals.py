@@ -147,7 +147,8 @@ def standard_errors(
     model: Model, sample: Sample, location: Floats, scale: Floats, odds: float = 0.0
 ) -> StandardErrors:
     """From the observed information at a maximum; NaN where it is not positive definite."""
-    d, count, free = sample.d, location.size, model.n_params(sample.d) > location.size
+    d, count = sample.d, location.size
+    free = model.n_free(d) > count + len(scale)  # the weights are fitted
     params = np.concatenate([location.ravel(), scale, [odds] if free else []])
     sigma = np.sqrt(np.broadcast_to(scale, d))
     units = np.concatenate([np.resize(sigma, count), scale, [1.0] if free else []])
@@ -180,7 +181,7 @@ class Profile:
         self._likelihood = Likelihood(model, sample)
         d, two = sample.d, location.ndim == 2
         self._two, self._scales, self._odds = two, len(scale), odds
-        self._free = model.n_params(d) > location.size
+        self._free = model.n_free(d) > location.size + len(scale)
         half = 0.5 * (location[1] - location[0]) if two else location
         self._centre = 0.5 * (location[0] + location[1]) if two else np.zeros(d)
         self._unit = np.sqrt(scale)

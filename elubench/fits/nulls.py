@@ -21,6 +21,9 @@ numbers R_ij and Z_i. Components at a distance of order n^(-1/4) gain the larges
 2 R_ij t_i t_j - t_i^2 t_j^2; those at n^(-1/8) along axis i gain the sum of R_ij^2 over j, and Z_i^2
 where the kurtosis is negative.
 
+Free weights. The law is not known; that of equal weights plus chi^2 with one degree of freedom is close
+to draws, as the same table shows.
+
 For fewer rows the ratio is larger by a few per cent, and at n = 30 by up to a half: ``_FACTORS`` are
 measured 95 % points over those of the limit. ``python -m benchmarks.calibration`` shows what is left.
 """
@@ -119,12 +122,16 @@ def affordable(model: Model, n: int, d: int) -> bool:
 def limit(model: Model, n: float, d: int, draws: int | None = None) -> Floats | None:
     """Draws of the limit law, corrected for n, in ascending order; None for a model without one."""
     kind = type(model)
-    if kind not in _FACTORS or repr(model) != f"{kind.__name__}()":
+    free = model == General(mixing="free")
+    if kind not in _FACTORS or not (free or repr(model) == f"{kind.__name__}()"):
         return None
     if draws is None:
         draws = min(_LIMIT_DRAWS, max(_LIMIT_NUMBERS // d, FEW_DRAWS))
     rows = 0 if d == 1 or kind is Diagonal else max(int(n), _FEWEST)
-    return factor(kind, n, d) * _limit(kind, rows, d, draws)
+    law = factor(kind, n, d) * _limit(kind, rows, d, draws)
+    if free:  # the weights of the components are one more parameter
+        law = np.sort(law + np.random.default_rng([d, draws, 1]).chisquare(1.0, draws))
+    return law
 
 
 def factor(model: type[Model], n: float, d: int) -> float:

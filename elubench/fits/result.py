@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 
 from elubench import checks
 from elubench.algorithms import Algorithm
 from elubench.checks import Floats
 from elubench.fits import goodness, intervals, nulls, regimes
+from elubench.fits.predicting import log_densities
 from elubench.models import Model
 from elubench.runs import Run
 from elubench.samples import Sample
@@ -43,10 +44,10 @@ class Fit:
 
     ``location`` is theta (d,) for models with the locations -theta and theta, its largest coordinate
     positive; for general locations it is (2, d), ordered by the coordinate in which they differ most.
-    ``scale`` is sigma squared, (1,) or (d,). ``log_likelihood`` is that of all rows, and ``gain`` its
-    excess over the model's one Gaussian, never negative. ``status`` is that of the run, or "stalled"
-    if a run that claims to have converged leaves EM more than 0.05 in log-likelihood to gain, or
-    "interrupted" whenever Ctrl-C was pressed.
+    ``weights`` (2,) are in the same order. ``scale`` is sigma squared, (1,) or (d,).
+    ``log_likelihood`` is that of all rows, and ``gain`` its excess over the model's one Gaussian, never
+    negative. ``status`` is that of the run, or "stalled" if a run that claims to have converged leaves
+    EM more than 0.05 in log-likelihood to gain, or "interrupted" whenever Ctrl-C was pressed.
     ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
     to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
     but not packing or condensing the data or loading the kernels. ``bill`` says what was read, also for
@@ -55,6 +56,7 @@ class Fit:
     """
 
     location: Floats
+    weights: Floats
     scale: Floats
     log_likelihood: float
     gain: float
@@ -91,7 +93,7 @@ class Fit:
     @property
     def n_parameters(self) -> int:
         """Number of locations, scales and weights that were fitted."""
-        return self.model.n_params(self.d) + self.model.n_scales(self.d)
+        return self.model.n_free(self.d)
 
     @property
     def aic(self) -> float:
@@ -164,11 +166,19 @@ class Fit:
             (self.scale / factor, self.scale * factor),
         )
 
-    def _near(self) -> tuple[Sample, Floats, Floats]:
-        """The rows, and location and scale among them."""
+    def _near(self) -> tuple[Sample, Floats, Floats, float]:
+        """The rows, location and scale among them, and half the log odds of the components."""
         if self.sample is None:
             raise ValueError("the fit must have its data, which are not pickled; fit them again")
-        return self.sample, self.location - self.origin, self.scale
+        one, two = self.weights
+        odds = 0.5 * math.log(two / one) if one > 0.0 < two else math.nan
+        return self.sample, self.location - self.origin, self.scale, odds
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probabilities (n, 2) that a row of X is from the one or the other component."""
+        found = log_densities(X, self.locations, self.weights, self.scale)
+        shares: Floats = softmax(found, axis=1)
+        return shares
 
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
@@ -189,6 +199,7 @@ class Fit:
             "n": self.n,
             "d": self.d,
             "location": self.location.tolist(),
+            "weights": self.weights.tolist(),
             "scale": self.scale.tolist(),
             "log_likelihood": _plain(self.log_likelihood),
             "gain": _plain(self.gain),
@@ -208,10 +219,14 @@ class Fit:
 
     def summary(self, interval: intervals.Interval | None = None) -> str:
         """The result for a reader, in 80 columns, with an interval if given."""
+        return "\n".join(row(name, value, _INDENT) for name, value in self.facts(interval))
+
+    def facts(self, interval: intervals.Interval | None = None) -> list[tuple[str, str]]:
+        """The lines of the summary: a name, or a number, and what it is."""
         e = self.evidence
         rival = e.rival if e.rival != regimes.ONE_GAUSSIAN else "any other Gaussian"
         gain = f"{self.gain:.4g} above" if self.gain > 0.0 else "no better than"
-        rows = [
+        return [
             ("model", f"{self.model.name}, {self.model.formula}"),
             ("data", f"n = {self.n:,}, d = {self.d}"),
             (
@@ -219,6 +234,7 @@ class Fit:
                 f"{self.algorithm.name}: {self.status}, {self._reads()}, {self.seconds:.2g} s",
             ),
             *_locations(self.location),
+            *([("weights", _numbers(self.weights))] if self.model.extra else []),
             ("scale", f"{_numbers(self.scale)} (sigma squared)"),
             ("log-likelihood", f"{self.log_likelihood:.8g}, {gain} one Gaussian"),
             ("regime", self.regime),
@@ -246,7 +262,6 @@ class Fit:
             ("advice", self.advice()),
             *(("note", note) for note in self.notes),
         ]
-        return "\n".join(row(name, value, _INDENT) for name, value in rows)
 
 
 def _shape(e: regimes.Signs) -> list[tuple[str, str]]:

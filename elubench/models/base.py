@@ -66,19 +66,21 @@ class Model(ABC):
     #: A word for tables and files.
     name: ClassVar[str]
     #: The density, for summaries.
-    formula: ClassVar[str] = "two components"
+    formula: str = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.
     even: ClassVar[bool]
     #: True where moving all rows moves the locations along and changes nothing else. Data far from 0
     #: are then fitted about a point close to them, where no digits are lost.
     translates: ClassVar[bool] = False
     #: What an algorithm may need of a model beyond the basics, such as "half sum" or "moment estimate".
-    features: ClassVar[frozenset[str]] = frozenset()
+    features: frozenset[str] = frozenset()
     #: Step size and growth that the paper uses for this model.
     elu_defaults: ClassVar[tuple[float, float]] = (1.0, 0.9)
-    algebra: ClassVar[Algebra]
+    algebra: Algebra
     #: None for a model without natural coordinates.
-    natural: ClassVar[Natural | None] = None
+    natural: Natural | None = None
+    #: Parameters after the locations: 1 for weights that need not be equal.
+    extra: int = 0
 
     @abstractmethod
     def n_scales(self, d: int) -> int:
@@ -93,8 +95,12 @@ class Model(ABC):
         """Loss of the one Gaussian with the moments ``fitted``, on a sample with ``evaluated``."""
 
     def n_params(self, d: int) -> int:
-        """Number of location parameters."""
-        return 2 * d
+        """Number of parameters."""
+        return 2 * d + self.extra
+
+    def n_free(self, d: int) -> int:
+        """Numbers that a fit chooses: parameters and scales, but no weights that are given."""
+        return self.n_params(d) + self.n_scales(d)
 
     def flatness(self, d: int, generic: bool = False) -> Flatness:
         """How flat the loss is when the data are from one Gaussian; sets the statistical radius.
@@ -126,10 +132,18 @@ class Model(ABC):
 
     def ordered(self, params: Floats) -> Floats:
         """Locations (2, d), ordered by the coordinate in which they differ most; -0 becomes 0."""
-        first, second = params.reshape(2, -1)
-        at = int(np.argmax(np.abs(second - first)))
-        kept = params if first[at] <= second[at] else self.swapped(params)
-        return kept.reshape(2, -1) + 0.0
+        both = params[: params.size - self.extra].reshape(2, -1)
+        at = int(np.argmax(np.abs(both[1] - both[0])))
+        return (both if both[0, at] <= both[1, at] else both[::-1]) + 0.0
+
+    def weights(self, params: Floats) -> Floats:
+        """Weights (2,) of the components, in the order of :meth:`ordered`."""
+        return np.full(2, 0.5)
+
+    def middle(self, params: Floats, moments: RawMoments) -> Floats:
+        """Where a single Gaussian in place of these two is centred (d,)."""
+        both: Floats = 0.5 * (params + self.swapped(params))[: moments.m1.size]
+        return both
 
     def is_stationary_start(self, params: Floats) -> bool:
         """Whether the two components coincide: EM and gradient steps cannot leave such a point."""

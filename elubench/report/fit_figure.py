@@ -7,8 +7,6 @@ u = S^(-1) (theta_2 - theta_1), along which the fitted mixture is one-dimensiona
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +53,8 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     axes.stairs(heights, edges, fill=True, color=data_colour, alpha=0.35, label="data")
     low, high = _range(edges, centres, math.sqrt(variance))
     x = np.linspace(low, high, _POINTS)
-    parts = [0.5 * _density(x, centre, variance) for centre in centres]
+    shares = zip(fit.weights, centres, strict=True)
+    parts = [weight * _density(x, centre, variance) for weight, centre in shares]
     one = _density(x, one_centre, one_variance)
     axes.plot(x, one, color=single, linestyle=":", linewidth=2.0, label="one Gaussian")
     # the sum is wide and pale, so that a component that makes up all of it still shows
@@ -83,25 +82,6 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     return figure
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """The file type of a figure; raise ValueError for an unknown one or a missing folder."""
-    suffix = Path(path).suffix.lower()
-    if not Path(path).parent.is_dir():
-        raise ValueError(f"figure must be in a folder that exists, got {path}")
-    if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise ValueError(f"figure must end in one of {known}, got {path}")
-    return suffix
-
-
-def save_fit_figure(
-    fit: Fit, data: Any, path: str | os.PathLike[str], name: str | None = None
-) -> None:
-    """Write :func:`fit_figure` to a file; its suffix says how."""
-    suffix = suffix_of(path)
-    fit_figure(fit, data, name).savefig(path, format=suffix[1:], dpi=160)
-
-
 def _quantiles(
     axes: Any, fit: Fit, along: Floats, weights: Floats | None, colours: tuple[Any, Any]
 ) -> None:
@@ -115,7 +95,7 @@ def _quantiles(
     at = ndtr(np.linspace(furthest, -furthest, _POINTS))  # dense in the tails
     reach = 9.0 * sigma
     x = np.linspace(float(centres.min()) - reach, float(centres.max()) + reach, 20 * _POINTS)
-    expected = np.interp(at, goodness.distribution(x, centres, np.full(2, 0.5), sigma), x)
+    expected = np.interp(at, goodness.distribution(x, centres, fit.weights, sigma), x)
     observed = np.interp(at, shares, along[order])
     ends = [float(expected[0]), float(expected[-1])]
     axes.plot(ends, ends, color=colours[1], alpha=0.55, linewidth=4.0)

@@ -173,7 +173,8 @@ def moved(run: Run, by: Floats) -> Run:
     """The same run with all its locations moved by (d,)."""
     if not by.any():
         return run
-    shift = np.resize(by, run.params.size)
+    extra = run.model.extra
+    shift = np.append(np.resize(by, run.params.size - extra), np.zeros(extra))
     places = {f"param_{j}": amount for j, amount in enumerate(shift)}
     columns = {name: column + places.get(name, 0) for name, column in run.columns.items()}
     return replace(

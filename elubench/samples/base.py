@@ -20,6 +20,7 @@ from elubench.kernels import layout, moments, packing, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import Tiles, aligned
 
+_LOOKED_THROUGH = 1 << 17  # rows among which the farthest are looked for
 _FAR = 1e3  # standard deviations from 0: raw second moments have lost 6 of 16 digits there
 
 
@@ -133,6 +134,13 @@ class Sample(ABC):
         """At most this many of the rows (m, d), spread over all of them; None if rows are not kept."""
         return None
 
+    def farthest(self, count: int) -> Floats:
+        """Up to so many rows (k, d), those farthest from the mean; by default none.
+
+        A component of its own may lie there, and no sum over all rows would tell.
+        """
+        return np.empty((0, self.d))
+
     @abstractmethod
     def moments(self) -> RawMoments:
         """Total weight and moments of the coordinates, computed once."""
@@ -242,6 +250,18 @@ class PackedSample(Sample):
         PackedSample.__init__(moved, self.tiles._replace(data=data), self.n, self.exponent)
         moved.near = True
         return moved
+
+    def farthest(self, count: int) -> Floats:
+        data, weights, rows = self.tiles
+        if rows > _LOOKED_THROUGH:
+            return super().farthest(count)
+        square = np.sum((data - self._moments.m1[:, None]) ** 2, axis=1).reshape(-1)[:rows]
+        if weights.size:
+            square = np.where(weights.reshape(-1)[:rows] > 0.0, square, -1.0)
+        places = np.argsort(-square, kind="stable")[:count]
+        tile, row = np.divmod(places, data.shape[2])
+        found: Floats = data[tile, :, row]
+        return found
 
     def even_tiles(self) -> Tiles:
         """Tiles with the same sums of even functions of x; fewer of them where possible."""

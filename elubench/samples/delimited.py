@@ -7,11 +7,13 @@ names of the rows, and fill shorter rows up.
 from __future__ import annotations
 
 import csv
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -28,28 +30,33 @@ class Text(NamedTuple):
     notes: list[str]
 
 
-def read_text(path: Path) -> Text:
+def read_text(path: Path, decimal: str | None = None) -> Text:
     """The columns of a file; they are named "1", "2", ... if its first row consists of numbers."""
-    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
+    separator = _separator(path, decimal)
     header = next(_rows(path, separator), None)
     if header is None:
         raise ValueError("there are no rows")
-    headless = all(is_number(field, separator != ",") for field in header)
+    commas = separator != "," if decimal is None else decimal == ","
+    headless = all(is_number(field, commas) for field in header)
     _check_widths(path, separator, headless)
 
-    def read(decimal: str) -> pd.DataFrame:
+    def read(point: str) -> pd.DataFrame:
         return pd.read_csv(
             path,
             sep=separator,
             header=None if headless else 0,
             index_col=False,
             skipinitialspace=True,
-            decimal=decimal,
+            decimal=point,
             encoding="utf-8-sig",
         )
 
-    frame, notes = read("."), []
-    if separator != "," and any(_has_decimal_commas(frame[name]) for name in frame):
+    frame, notes = read(decimal or "."), []
+    if (
+        decimal is None
+        and separator != ","
+        and any(_has_decimal_commas(frame[name]) for name in frame)
+    ):
         frame = read(",")
         notes.append(
             f"{_NAMES[separator]} separate the fields, so commas are read as decimal points"
@@ -70,25 +77,42 @@ def is_number(field: str, decimal_comma: bool = False) -> bool:
 
 def _rows(path: Path, separator: str) -> Iterator[list[str]]:
     """The fields of each row; blank lines, which pandas leaves out, are no rows."""
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
             for fields in csv.reader(file, delimiter=separator, skipinitialspace=True):
                 if len(fields) > 1 or "".join(fields).strip():
                     yield fields
         except csv.Error as error:
             raise ValueError(f"the rows cannot be told apart: {error}") from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ValueError(f"the file cannot be decompressed: {error}") from error
 
 
-def _separator(path: Path) -> str:
-    """The one that cuts the first rows into equally many fields, or else the first row into most."""
+def _separator(path: Path, decimal: str | None) -> str:
+    """The one that cuts the first rows into equally many fields, or else the first row into most.
+
+    A comma that is a decimal point separates nothing, unless numbers with one are quoted.
+    """
+    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
+        return "\t"
+    possible: tuple[str, ...] = _SEPARATORS
+    if decimal == "," and not any(_quoted_commas(path)):
+        possible = _SEPARATORS[:-1]
     widths = {
         separator: [len(fields) for fields in islice(_rows(path, separator), _LOOKED_AT)]
-        for separator in _SEPARATORS
+        for separator in possible
     }
     for separator, found in widths.items():
         if len(set(found)) == 1 and found[0] > 1:
             return separator
-    return max(reversed(_SEPARATORS), key=lambda separator: widths[separator][:1])
+    return max(reversed(possible), key=lambda separator: widths[separator][:1])
+
+
+def _quoted_commas(path: Path) -> Iterator[bool]:
+    """For each field of the first rows, whether it is a number with a comma that cuts nothing."""
+    for fields in islice(_rows(path, ","), _LOOKED_AT):
+        yield from (re.fullmatch(_DECIMAL_COMMA, field) is not None for field in fields)
 
 
 def _check_widths(path: Path, separator: str, headless: bool) -> None:

@@ -51,6 +51,9 @@ class Metered(Sample):
     def thinned(self, rows: int) -> Sample:
         return self.part(self.inner.thinned(rows))
 
+    def farthest(self, count: int) -> Floats:
+        return self.inner.farthest(count)
+
     def part(self, some: Sample) -> Metered:
         """A sample made from this one, on the same list."""
         if some is self.inner:

@@ -14,25 +14,48 @@ import pandas as pd
 from elubench.samples.delimited import is_number, read_text
 
 #: File types that can be read.
-SUFFIXES = (".csv", ".npy", ".parquet", ".tsv")
+SUFFIXES = (".csv", ".csv.gz", ".npy", ".parquet", ".tsv", ".tsv.gz")
+_SHOWN = 5  # rows named in a message
 _LEAST_INDEX = 3  # rows from which on 1, 2, ... looks like an index rather than like data
 
 
 class Table(NamedTuple):
     """Values (n, d) and the names of the d columns; "1", "2", ... if the file has none.
 
-    ``notes`` are sentences about columns that one would hardly want to fit.
+    ``notes`` are sentences about columns that one would hardly want to fit, and about what was left
+    out; ``weights`` (n,) come from a column of their own, and ``rows`` (n,) are numbers in the file.
     """
 
     values: Any
     names: list[str]
     notes: tuple[str, ...] = ()
+    weights: Any = None
+    rows: Any = None
 
 
-def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
+class Wanted(NamedTuple):
+    """What to read of a file: columns by name, by default all but that of the weights.
+
+    Rows with missing values and columns of text are errors unless they are to be left out. ``decimal``
+    is "." or ","; None finds it in the file.
+    """
+
+    columns: Sequence[str] | None = None
+    weights: str | None = None
+    decimal: str | None = None
+    drop_missing: bool = False
+    skip_text: bool = False
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    wanted: Wanted | None = None,
+) -> Table:
     """Read the given columns, by default all; they must be numeric and complete."""
     path = Path(path)
-    suffix = path.suffix.lower()
+    wanted = wanted or Wanted(columns)
+    suffix = "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
     kind = os.stat(
         path
     ).st_mode  # raises OSError for a bad path; opening a pipe would wait for ever
@@ -46,27 +69,73 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
     if empty:
         raise ValueError(f"{path}: the file is empty")
     try:
-        values, names, notes = _read(path, suffix, columns)
-        return Table(values, names, (*notes, *_suspicious(values, names)))
+        values, names, notes = _read(path, suffix, wanted)
+        table = _complete(values, names, wanted)
+        values = table.values
+        return table._replace(notes=(*notes, *table.notes, *_suspicious(values, table.names)))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _read(
-    path: Path, suffix: str, columns: Sequence[str] | None
-) -> tuple[Any, list[str], list[str]]:
-    if columns is not None and len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"columns must be different, got {twice!r} more than once")
+def _read(path: Path, suffix: str, wanted: Wanted) -> tuple[Any, list[str], list[str]]:
+    columns = wanted.columns
+    if columns is not None:
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if columns.count(name) > 1)
+            raise ValueError(f"columns must be different, got {twice!r} more than once")
+        if wanted.weights in columns:
+            raise ValueError(f"column {wanted.weights!r} cannot be both fitted and the weights")
+        columns = [*columns, *([] if wanted.weights is None else [wanted.weights])]
     if suffix == ".npy":
         return *_chosen_columns(_array(path), columns), []
     notes: list[str] = []
     if suffix == ".parquet":
         frame = _undamaged(lambda: pd.read_parquet(path))
     else:
-        frame, notes = read_text(path)
+        frame, notes = read_text(path, wanted.decimal)
     frame.columns = pd.Index([str(name) for name in frame.columns])
-    return *_chosen(frame, columns), notes
+    values, names, skipped = _chosen(frame, columns, wanted.skip_text)
+    return values, names, notes + skipped
+
+
+def _complete(values: Any, names: list[str], wanted: Wanted) -> Table:
+    """The table with its weights apart; rows that lack a value are left out, or an error."""
+    rows, notes = None, []
+    if values.dtype.kind == "f":
+        lacking = np.isnan(values)
+        at = np.flatnonzero(lacking.any(axis=1))
+        if at.size and not wanted.drop_missing:
+            j = int(np.argmax(lacking.any(axis=0)))
+            count = int(lacking[:, j].sum())
+            shown = _numbered(np.flatnonzero(lacking[:, j]))
+            raise ValueError(
+                f"column {names[j]!r} has {count} missing value{'s' * (count > 1)} ({shown}); "
+                "leave such rows out with --drop-missing"
+            )
+        if at.size:
+            kept = np.delete(np.arange(len(values)), at)
+            if not kept.size:
+                raise ValueError("every row has a missing value")
+            notes.append(
+                f"{at.size:,} of {len(values):,} rows lack a value and were left out "
+                f"({_numbered(at)})"
+            )
+            values, rows = values[kept], kept + 1
+    if wanted.weights is None:
+        return Table(values, names, tuple(notes), None, rows)
+    _check_names([wanted.weights], names)
+    j = names.index(wanted.weights)
+    others = [k for k in range(len(names)) if k != j]
+    if not others:
+        raise ValueError(f"there must be a column beside the weights, got {names[j]!r} alone")
+    weights = np.asarray(values[:, j], dtype=np.float64)
+    return Table(values[:, others], [names[k] for k in others], tuple(notes), weights, rows)
+
+
+def _numbered(at: Any) -> str:
+    """Rows counted from 1, the first few of them."""
+    shown = ", ".join(str(row + 1) for row in at[:_SHOWN])
+    return f"row{'s' * (len(at) > 1)} {shown}{', ...' * (len(at) > _SHOWN)}"
 
 
 def _undamaged(read: Callable[[], Any]) -> Any:
@@ -127,7 +196,9 @@ def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
             raise ValueError(f"there is no column {name!r}; the columns are {shown}")
 
 
-def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
+def _chosen(
+    frame: pd.DataFrame, columns: Sequence[str] | None, skip_text: bool
+) -> tuple[Any, list[str], list[str]]:
     names = [str(name) for name in frame.columns]
     if columns is not None:
         _check_names(columns, names)
@@ -137,19 +208,22 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> tuple[Any, li
         raise ValueError(f"the columns must have different names, got {twice!r} more than once")
     if len(frame) == 0:
         raise ValueError("there are no rows")
-    parts = []
+    parts, kept, skipped = [], [], []
     for name in names:
         column = frame[name]
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
-            raise ValueError(
-                f"column {name!r} is not numeric ({_example(column)}); choose the columns to fit "
-                "with --columns"
-            )
-        missing = int(column.isna().sum())
-        if missing:
-            raise ValueError(f"column {name!r} has {missing} missing value{'s' * (missing > 1)}")
-        parts.append(column.to_numpy(dtype=np.float64))
-    return np.column_stack(parts), names
+            if not skip_text:
+                raise ValueError(
+                    f"column {name!r} is not numeric ({_example(column)}); choose the columns to fit "
+                    "with --columns, or leave out those that are not numeric with --skip-text"
+                )
+            skipped.append(f"column {name!r} is not numeric ({_example(column)}) and was left out")
+            continue
+        parts.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        kept.append(name)
+    if not parts:
+        raise ValueError("there are no columns of numbers")
+    return np.column_stack(parts), kept, skipped
 
 
 def _example(column: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -65,7 +66,7 @@ def model_checks(model: Model | type[Model]) -> Iterator[Check]:
 def is_named(model: Model) -> None:
     """It has a name, and two of its kind are equal."""
     expect(isinstance(model.name, str) and model.name, f"its name is {model.name!r}")
-    other = type(model)()
+    other = copy.deepcopy(model)
     expect(model == other and hash(model) == hash(other), "two of its kind are not equal")
 
 

@@ -1,0 +1,46 @@
+"""The page of a fit: what was fitted, the test, the figure and advice, in one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from elubench import __version__
+from elubench.fits import Fit
+from elubench.report.fit_figure import fit_figure
+from elubench.report.html import picture, rendered
+
+
+def fit_page(fit: Fit, data: Any, title: str, names: Sequence[str], command: str) -> str:
+    """A self-contained page of a fit to ``data``, the columns of which have these names.
+
+    The evidence is what ``fit.summary()`` says, line by line.
+    """
+    drawn = "Histogram of the data with two fitted components, their sum and one Gaussian."
+    figure = picture(fit_figure(fit, data, names[0]), 1, "fit", title, drawn, drawn)
+    deviations = np.sqrt(np.broadcast_to(fit.scale, fit.d))
+    return rendered(
+        "fit.html",
+        fit=fit,
+        title=title,
+        version=__version__,
+        command=command,
+        figure=figure,
+        columns=[
+            (name, *(f"{value:.6g}" for value in numbers))
+            for name, *numbers in zip(names, *fit.locations, deviations, strict=True)
+        ],
+        weights=[f"{weight:.4g}" for weight in fit.weights],
+        facts=_facts(fit),
+    )
+
+
+def _facts(fit: Fit) -> list[tuple[str, str]]:
+    """The lines of the summary; those of the table and of the advice are elsewhere on the page."""
+    found: list[tuple[str, str]] = []
+    for name, text in fit.facts():
+        if not name.startswith(("location", "weights", "advice", "note")):
+            found.append((name.strip(), text))
+    return found
