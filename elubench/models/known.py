@@ -52,6 +52,8 @@ def made(kind: type[Model], options: dict[str, Any], label: str = "model") -> Mo
     """A model of this kind; an error says what is wrong with the options."""
     try:
         return kind(**options)
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
     except TypeError as error:
         given = f"the options {options}" if options else "no options"
         raise ValueError(

@@ -107,7 +107,7 @@ def crossover(ratio: Any, z1: Any, z2: Any) -> Floats:
     slope = np.abs(ratio * np.asarray(z1, dtype=float))
     p = np.square(ratio) - math.sqrt(2.0) * np.asarray(z2, dtype=float)
     u: Floats = np.sqrt(np.maximum(-p, 0.0)) + np.cbrt(slope)
-    for _ in range(80):
+    for _ in range(40):
         bend = 3.0 * u * u + p
         u = np.where(bend > 0.0, (2.0 * u**3 + slope) / np.where(bend > 0.0, bend, 1.0), u)
     return u
@@ -115,6 +115,6 @@ def crossover(ratio: Any, z1: Any, z2: Any) -> Floats:
 
 def crossover_rms(ratio: float) -> float:
     """The root mean square of :func:`crossover` over standard normal Z1 and Z2."""
-    z, weights = _Z[::4], _WEIGHTS[::4] / np.sum(_WEIGHTS[::4])
+    z, weights = _Z[::8], _WEIGHTS[::8] / np.sum(_WEIGHTS[::8])
     squares = crossover(ratio, z[:, None], z[None, :]) ** 2
     return float(np.sqrt(weights @ squares @ weights))
