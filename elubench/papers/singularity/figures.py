@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from elubench.papers.beyond_em.rival_tables import passes
 from elubench.papers.singularity import theory
 from elubench.papers.singularity.claims.shared import MODELS
 from elubench.report.captions import about, sentence, steps
 from elubench.report.errors import root_mean_square
 from elubench.report.figures import FigureMaker
+from elubench.report.page import PageTable
 from elubench.report.race import passes_figure
 from elubench.report.style import (
     THEORY,
@@ -56,7 +60,7 @@ def rates_figure(rows: pd.DataFrame) -> Figure:
         ends = (float(error.index[0]), float(error.index[-1]))
         if slope is not None:
             anchor = (ends[1], float(error.iloc[-1]))
-            slope_line(left, ends, anchor, slope, text)
+            slope_line(left, ends, anchor, slope, text, above=slope > -0.5)
     for axes in (left, right):
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -92,7 +96,7 @@ def factor_figure(table: pd.DataFrame) -> Figure:
         left.plot(equal["r"], equal[bound], **THEORY)
     left.set_title("equal weights")
     left.set_ylabel("EM's factor")
-    shown = [0.6, 0.7, 0.8, 0.9, 0.99]
+    shown = [0.6, 0.7, 0.9, 0.99]
     for number, weight in enumerate(shown):
         part, colour = table[table["weight"] == weight], shade(number, len(shown))
         right.plot(part["r"], part["factor"], color=colour, label=f"w = {weight:g}")
@@ -219,3 +223,14 @@ _MAKERS = (
     ),
 )
 FIGURES = {maker.key: maker for maker in _MAKERS}
+
+
+def rival_tables(evidence: Evidence) -> list[PageTable]:
+    """Passes to the radius by algorithm and n, with equal and with unequal weights."""
+    tables = []
+    for weight, said in ((0.5, "equal weights"), (0.6, "w = 0.6"), (0.9, "w = 0.9")):
+        rows = evidence.rows(model=MODELS[weight], d=1, stop="radius", samples="lattice")
+        if not rows.empty:
+            table = passes(rows)
+            tables.append(replace(table, title=f"{table.title}, {said}"))
+    return tables

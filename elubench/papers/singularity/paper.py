@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from elubench.papers.singularity.claims import CHAPTERS
-from elubench.papers.singularity.figures import FIGURES
+from elubench.papers.singularity.figures import FIGURES, rival_tables
 from elubench.papers.singularity.probes import PROBES
 from elubench.verification.paper import Paper, expected_in, levels_in
 
@@ -31,5 +31,6 @@ PAPER = Paper(
     levels=levels_in(_FOLDER / "levels.toml"),
     probes=PROBES,
     figures=FIGURES,
+    tables=rival_tables,
     expected=expected_in(_FOLDER / "expected.toml"),
 )

@@ -21,7 +21,10 @@ def where(weight: float, d: int) -> str:
     return f"w = {weight}, d = {d}"
 
 
-def to_radius(evidence: Evidence, weight: float, d: int, algorithm: str = "EM") -> pd.DataFrame:
-    """Runs to the radius on lattice samples."""
+def to_radius(
+    evidence: Evidence, weight: float, d: int, algorithm: str = "EM", least: int = 0
+) -> pd.DataFrame:
+    """Runs to the radius on lattice samples of at least so many rows."""
     asked = {"stop": "radius", "samples": "lattice", "algorithm": algorithm}
-    return rows_of(evidence, model=MODELS[weight], d=d, **asked)
+    rows = rows_of(evidence, model=MODELS[weight], d=d, **asked)
+    return rows[rows["n"] >= least]
