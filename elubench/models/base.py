@@ -4,7 +4,8 @@ All models fit (1/2) N(theta_1, S) + (1/2) N(theta_2, S). Every stationary point
 lies on a curve on which the scale S is a closed form of the locations. The parameters are therefore
 the locations alone, and the loss f is the mean negative log-likelihood *restricted to that curve*. (It
 is not the profile likelihood: away from a stationary point the closed form does not minimise over the
-scale.) The scale is sigma squared throughout.
+scale.) The scale is sigma squared throughout. A model whose scale or weights are known has no curve,
+and its f is the likelihood itself.
 
 Natural coordinates. The data enter the loss through x.u + b alone. As a function of u = delta / s
 instead of the locations, f has the gradient theta - T1, the negative of EM's step, and a Hessian

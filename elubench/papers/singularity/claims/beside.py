@@ -163,7 +163,10 @@ def _(evidence: Evidence) -> Measured:
 _ELU_PER_LOG = nearer(
     "ELU's iterations per unit of ln n",
     0.5 / math.log(1.25),
-    {"alpha = 1": 0.25 / math.log(1.25), "alpha = 3": 0.75 / math.log(1.25)},
+    {
+        "a gradient like r^2": 0.25 / math.log(1.25),
+        "a gradient like r^4": 0.75 / math.log(1.25),
+    },
 )
 _LOG = predicts_better("logarithm")
 _STALLS = near("ELU's error over its closest approach at infinite n, w = 0.7", 1.0, 0.2)
