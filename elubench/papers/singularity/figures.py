@@ -15,7 +15,7 @@ from elubench.papers.singularity.claims.shared import MODELS
 from elubench.report.captions import about, sentence, steps
 from elubench.report.errors import root_mean_square
 from elubench.report.figures import FigureMaker
-from elubench.report.page import PageTable
+from elubench.report.html import PageTable
 from elubench.report.race import passes_figure
 from elubench.report.style import (
     THEORY,
