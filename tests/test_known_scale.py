@@ -125,6 +125,9 @@ def test_fit():
     found = eb.fit(X, model="known-scale")
     assert found.regime == "separated"
     assert found.location == pytest.approx([3.0, 1.0], abs=0.2)
+    assert "separated" in found.summary()
+    with pytest.raises(ValueError, match="free scale for standard errors, got KnownScale"):
+        found.interval()
     with pytest.raises(
         ValueError, match=r"equal weights to be fitted, got KnownScale\(weight=0\.7"
     ):

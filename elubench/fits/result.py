@@ -168,6 +168,8 @@ class Fit:
         """The rows, and location and scale among them."""
         if self.sample is None:
             raise ValueError("the fit must have its data, which are not pickled; fit them again")
+        if self.model.standard() is not self.model:
+            raise ValueError(f"model must have a free scale for standard errors, got {self.model}")
         return self.sample, self.location - self.origin, self.scale
 
     def _reads(self) -> str:

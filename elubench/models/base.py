@@ -110,6 +110,10 @@ class Model(ABC):
         """m1 and m2 as the algebra is given them; a model may append constants of its own."""
         return moments.m1, moments.m2
 
+    def standard(self) -> Model:
+        """The model in units in which one Gaussian has scale 1; itself unless the scale is known."""
+        return self
+
     # Locations and labels.
 
     def truth(self, location: ArrayLike, d: int) -> Floats:

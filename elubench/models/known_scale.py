@@ -180,6 +180,9 @@ class KnownScale(SymmetricModel):
         """b, half the logarithm of the weights' ratio."""
         return 0.5 * math.log(self.weight / (1.0 - self.weight))
 
+    def standard(self) -> KnownScale:
+        return KnownScale(self.weight)
+
     def inputs(self, moments: RawMoments) -> tuple[Floats, Floats]:
         return np.append(moments.m1, self.offset), np.append(moments.m2, self.squared)
 
