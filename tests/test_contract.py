@@ -27,7 +27,12 @@ def each(kinds, checks):
 def test_there_is_something_to_check():
     names = {found.__name__ for found in ALGORITHMS}
     assert {"EM", "ELU", "GradientDescent", "CentredELU", "Simultaneous"} <= names
-    assert {found.__name__ for found in MODELS} == {"Isotropic", "Diagonal", "General"}
+    assert {found.__name__ for found in MODELS} == {
+        "Isotropic",
+        "Diagonal",
+        "General",
+        "KnownScale",
+    }
 
 
 @pytest.mark.parametrize("check", each(ALGORITHMS, algorithm_checks))

@@ -42,7 +42,7 @@ def algorithm(modules):
 
 @pytest.fixture
 def model(modules):
-    return modules["known_scale.py"].KnownScale()
+    return modules["unit_scale.py"].UnitScale()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def trace(result):
 
 
 def test_the_document_has_an_example_of_each_and_their_use():
-    assert list(FILES) == ["overrelaxed.py", "known_scale.py", "grid.toml"]
+    assert list(FILES) == ["overrelaxed.py", "unit_scale.py", "grid.toml"]
     assert len(USE) == len(CHECKS) == 1
     assert max(map(len, DOCUMENT.splitlines())) <= 105
 
@@ -71,7 +71,7 @@ def test_the_lines_at_the_end(modules):
 
 @needs_jit
 def test_what_to_check(algorithm, model):
-    exec(CHECKS[0], {"OverrelaxedEM": algorithm, "KnownScale": type(model)})
+    exec(CHECKS[0], {"OverrelaxedEM": algorithm, "UnitScale": type(model)})
 
 
 class TestAlgorithm:
@@ -128,7 +128,7 @@ class TestModel:
         assert got.scale.tolist() == [1.0]
 
     def test_what_it_has_not_is_refused_by_name(self, model, X):
-        with pytest.raises(ValueError, match=r"CentredELU needs .*; KnownScale has none"):
+        with pytest.raises(ValueError, match=r"CentredELU needs .*; UnitScale has none"):
             eb.run(X, model, eb.CentredELU())
 
     @needs_jit
@@ -147,7 +147,7 @@ def test_the_study_runs_with_the_classes_beside_it(modules, tmp_path):
     eb.run_study(modules["folder"] / "grid.toml", tmp_path / "out")
     rows = eb.load_results(tmp_path / "out")
     assert set(rows["algorithm"]) == {"EM", "overrelaxed:OverrelaxedEM"}
-    assert set(rows["model"]) == {"known_scale:KnownScale"}
+    assert set(rows["model"]) == {"unit_scale:UnitScale"}
     times = rows.groupby("algorithm")["iterations_to_radius"].median()
     ratio = times["EM"] / times["overrelaxed:OverrelaxedEM"]
     assert ratio == pytest.approx(1.8, rel=0.1)

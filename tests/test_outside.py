@@ -18,7 +18,7 @@ from elubench.studies.store import StoreError
 
 DOCUMENT = (ROOT / "EXTENDING.md").read_text()
 FILES = dict(re.findall(r"^`(\w+\.py)`\n\n```python\n(.*?)^```$", DOCUMENT, re.S | re.M))
-ALGORITHM, MODEL = "overrelaxed:OverrelaxedEM", "known_scale:KnownScale"
+ALGORITHM, MODEL = "overrelaxed:OverrelaxedEM", "unit_scale:UnitScale"
 STUDY = f"""
 seed = 5
 [[block]]
@@ -93,18 +93,18 @@ class TestLocal:
         assert rows["mle_converged"].all()
         recorded = json.loads((out / "study.json").read_text())["modules"]
         assert {name: one["file"] for name, one in recorded.items()} == {
-            "known_scale": "known_scale.py",
+            "unit_scale": "unit_scale.py",
             "overrelaxed": "overrelaxed.py",
         }
         assert all(len(one["sha256"]) == 64 for one in recorded.values())
 
     def test_radius_is_the_models_own(self, expected, toml, tmp_path):
-        text = FILES["known_scale.py"].replace(
+        text = FILES["unit_scale.py"].replace(
             "    def n_scales", "    def flatness(self, d, generic=False):\n"
             "        from elubench.models.flatness import Flatness\n"
             "        return Flatness(2.0, 1.0, 1.0)\n\n    def n_scales", 1,
         )  # fmt: skip
-        (tmp_path / "known_scale.py").write_text(text)
+        (tmp_path / "unit_scale.py").write_text(text)
         toml.write_text(STUDY.replace("d = 2", "d = 1"))
         eb.run_study(toml, tmp_path / "out")
         rows = eb.load_results(tmp_path / "out")
@@ -135,7 +135,7 @@ from elubench import studies
 out = {str(tmp_path / "out")!r}
 rows = eb.load_results(out)
 rates = eb.fit_rates(rows, resamples=100)
-ours = [name for name in ("overrelaxed", "known_scale") if name in sys.modules]
+ours = [name for name in ("overrelaxed", "unit_scale") if name in sys.modules]
 print(json.dumps([len(rows), studies.study_progress(out).finished, len(rates) > 0, ours]))
 """
         )
@@ -241,8 +241,8 @@ class TestNames:
         ("algorithm", "a b:X", r"must be 'module:Class', got 'a b:X'"),
         ("model", "nowhere:X", r"there is no module 'nowhere' in .* or on Python's path"),
         ("model", "mine:Mine", r"must be a subclass of Model, got 'mine:Mine', which is <class"),
-        ("model", "mine:Unfinished", r"needs no arguments, got 'mine:Unfinished' \(Can't inst"),
-        ("model", "iso", r"must be one of .*isotropic, module:Class, got 'iso'"),
+        ("model", "mine:Unfinished", r"made with no options, got Unfinished \(Can't inst"),
+        ("model", "iso", r"must be one of .*known-scale, module:Class, got 'iso'"),
     ],
 )
 def test_errors_are_one_line_with_the_key(tmp_path, key, reference, said, capsys):
@@ -280,7 +280,7 @@ def test_options_are_checked_like_ours(toml):
         (
             '"EM"',
             '"NewtonAnderson"',
-            r"algorithms\[1\]: NewtonAnderson needs .*; KnownScale has none",
+            r"algorithms\[1\]: NewtonAnderson needs .*; UnitScale has none",
         ),
     ]:
         toml.write_text(STUDY.replace(old, new))
@@ -326,7 +326,7 @@ class TestDask:
         assert one == spec
         assert one.blocks[0].outside is two.blocks[0].outside
         assert one.blocks[0].contestants[1].algorithm.omega == 1.5
-        assert type(one.blocks[0].model(MODEL)).__name__ == "KnownScale"
+        assert type(one.blocks[0].model(MODEL)).__name__ == "UnitScale"
         assert one.modules() == spec.modules()
 
     def test_worker_without_a_module_on_pythons_path(self, tmp_path, monkeypatch):

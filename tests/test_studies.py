@@ -201,7 +201,7 @@ class TestSpec:
 
 class TestPresets:
     def test_names(self, monkeypatch):
-        named = ["asymptotic", "dimensions", "paper", "quick", "smoke", "starts"]
+        named = ["asymptotic", "dimensions", "known-scale", "paper", "quick", "smoke", "starts"]
         assert presets.presets() == named
         assert reading.load("beyond-em/quick") == reading.load("quick")
         found = presets._files()

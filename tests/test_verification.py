@@ -285,7 +285,9 @@ class TestPapers:
     def test_names(self, tmp_path):
         assert named("beyond-em") is PAPER
         assert named(PAPER) is PAPER
-        with pytest.raises(ValueError, match="paper must be one of beyond-em, or the path"):
+        with pytest.raises(
+            ValueError, match="paper must be one of beyond-em, singularity, or the path"
+        ):
             named("nobody")
         with pytest.raises(ValueError, match="for the level use level='quick'"):
             elubench.verify("quick", tmp_path / "out")

@@ -70,7 +70,7 @@ class ELU(Algorithm):
             checks.real(self.beta, "beta", 0.0, 1.0, closed="below")
 
     def expected_passes(self, goal: Goal) -> float:
-        if self.eta is None or self.beta is None or self.beta >= 1.0:
+        if self.eta is None or self.beta is None or self.beta >= 1.0 or not goal.flatness.alpha:
             return float(goal.max_iter)
         needed = iterations(goal.flatness, goal.target, self.eta, self.beta)
         if goal.to_the_end:  # the step outgrows whatever curvature the noise leaves
@@ -78,6 +78,8 @@ class ELU(Algorithm):
         return min(needed, float(goal.max_iter))
 
     def growth_law(self, flatness: Flatness) -> tuple[str, float]:
+        if flatness.alpha == 0.0:  # strongly convex: the growing step diverges
+            return "", math.nan
         if self.beta is None or self.beta >= 1.0:
             return "logarithm", math.nan
         return "logarithm", flatness.iterations_n / math.log(1.0 / self.beta)

@@ -35,22 +35,29 @@ class EM(Algorithm):
         return min(iterations(goal.flatness, goal.target, goal.start), float(goal.max_iter))
 
     def growth_law(self, flatness: Flatness) -> tuple[str, float]:
+        if flatness.alpha == 0.0:
+            return "logarithm", flatness.location_n / math.log1p(-flatness.kappa)
         return "power", flatness.iterations_n
 
 
 # At infinite n a step multiplies theta by 1 - kappa |theta|^alpha, to leading order. Put
-# z = |theta|^(-alpha): then z grows by alpha kappa per step, whatever theta is.
+# z = |theta|^(-alpha): then z grows by alpha kappa per step, whatever theta is. With alpha = 0 steps are
+# geometric.
 
 
 def norm(flatness: Flatness, t: float, start: float = math.inf) -> float:
     """|theta_t| at infinite n to leading order: `(start^-alpha + alpha kappa t)^(-1/alpha)`."""
     alpha, _, kappa = flatness
+    if alpha == 0.0:
+        return float(start * (1.0 - kappa) ** t)
     return float((start**-alpha + alpha * kappa * t) ** (-1.0 / alpha))
 
 
 def iterations(flatness: Flatness, target: float, start: float) -> float:
     """From start to target: `(target^-alpha - start^-alpha) / (alpha kappa)`, inf beyond float64."""
     alpha, _, kappa = flatness
+    if alpha == 0.0:
+        return max(0.0, math.log(target / start) / math.log1p(-kappa))
     try:
         reached = math.pow(target, -alpha)
     except OverflowError:

@@ -32,10 +32,12 @@ def compare(
     Parameters
     ----------
     X, weights : as for ``fit``.
-    models : by default all of the package.
+    models : by default all of the package that fit the scale.
     options : of ``fit``.
     """
     chosen = [named(model) for model in (known() if models is None else models)]
+    if models is None:
+        chosen = [model for model in chosen if not model.knows_scale]
     if not chosen:
         raise ValueError("models must name at least one model, got none")
     if not isinstance(X, Sample):
@@ -46,7 +48,8 @@ def compare(
 
 def _rows(found: Fit) -> Iterable[dict[str, Any]]:
     model, d = found.model, found.d
-    fewer = model.n_scales(d) + (d if model.translates else 0)
+    fewer = 0 if model.knows_scale else model.n_scales(d)
+    fewer += d if model.translates else 0
     one = found.log_likelihood - found.gain
     for components, parameters, value in (
         (1, fewer, one),

@@ -42,7 +42,8 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     d = sample.d
     u = np.empty((2, d))
     b = np.empty(2)
-    b[0] = ready(model.algebra.direction)(params, fitted.m1, fitted.m2, u[0])
+    inputs = model.inputs(fitted)
+    b[0] = ready(model.algebra.direction)(params, *inputs, u[0])
     # tanh is the identity on small numbers: this direction gives the second moment along u
     shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum((u[0] * np.sqrt(m.m2)) ** 2))))
     middle = model.middle(params, m)
@@ -50,7 +51,7 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     u[1], b[1] = shrunk * u[0], shrunk * offset
     row, short = sample.sums(u, b, layout.LOG_COSH)
     log_cosh = row[layout.log_cosh_at(d)]
-    gap = ready(model.algebra.gap)(params, fitted.m1, fitted.m2, m.m1, m.m2, log_cosh)
+    gap = ready(model.algebra.gap)(params, *inputs, *model.inputs(m), log_cosh)
     loss = float(gap) + model.one_gaussian_loss(fitted, m)
     own = model.one_gaussian_loss(m, m)
     rivals = {ONE_GAUSSIAN: own}
@@ -124,7 +125,7 @@ def _by_curvature(
     The data enter EM's step through T0 and T1, and these through b and u, with the derivatives C0, C1
     and C2; the rest is algebra, and differences of it cost nothing.
     """
-    (_, m1, m2), d = sample.moments(), sample.d
+    (m1, m2), d = model.inputs(sample.moments()), sample.d
     direction, respond = ready(model.algebra.direction), ready(model.algebra.respond)
 
     def argument(point: Floats) -> Floats:

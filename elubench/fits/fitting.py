@@ -68,7 +68,7 @@ def fit(
     Parameters
     ----------
     X : (n, d) array-like, or a Sample.
-    model : "isotropic", "diagonal", "general", or a Model.
+    model : "isotropic", "diagonal", "general", "known-scale", or a Model with equal weights.
     algorithm : "auto", a name from the command line, or an Algorithm with its options.
     validation : fraction of the rows that ELU, CentredELU and Simultaneous hold out to decide when to
         stop. The other algorithms never raise the loss and use every row. None: no early stopping.
@@ -84,6 +84,8 @@ def fit(
     """
     model = named(model)
     check_algorithm(algorithm)
+    if not model.balanced:
+        raise ValueError(f"model must have equal weights to be fitted, got {model}; use run")
     starts = checks.integer(starts, "starts", 1)
     seed = checks.integer(seed, "seed", 0)
     level = checks.real(level, "level", 0.0, 1.0)
@@ -230,7 +232,7 @@ def _read_at(model: Model, sample: Metered, params: Floats) -> None:
     want, m = layout.LOG_COSH | layout.CURVATURE, sample.moments()
     if sample.d <= NewtonAnderson.up_to:
         u = np.empty((1, sample.d))
-        b = np.array([ready(model.algebra.direction)(params, m.m1, m.m2, u[0])])
+        b = np.array([ready(model.algebra.direction)(params, *model.inputs(m), u[0])])
         row = sample.sums(u, b, want, even=model.even)[0]
         sample.remember(Sums(u[0], float(b[0]), want, row))
 

@@ -104,6 +104,7 @@ def drawn(
     model: Model, n: int, d: int, draws: int, seed: int, progress: Progress | None = None
 ) -> Floats:
     """Likelihood ratios (draws,) of samples of n rows from one Gaussian, found as ``fit`` does."""
+    model = model.standard()  # rows are drawn with scale 1
     found: list[float] = []
     for begin in range(0, draws, _BATCH):
         places = range(begin, min(begin + _BATCH, draws))

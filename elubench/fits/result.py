@@ -170,6 +170,8 @@ class Fit:
         """The rows, location and scale among them, and half the log odds of the components."""
         if self.sample is None:
             raise ValueError("the fit must have its data, which are not pickled; fit them again")
+        if self.model.knows_scale:
+            raise ValueError(f"model must have a free scale for standard errors, got {self.model}")
         one, two = self.weights
         odds = 0.5 * math.log(two / one) if one > 0.0 < two else math.nan
         return self.sample, self.location - self.origin, self.scale, odds

@@ -147,7 +147,7 @@ def _ranked(
     after = answers.em[order]
     scales = np.empty((len(after), len(single)))
     for point, scale in zip(after, scales, strict=True):
-        ready(model.algebra.scale)(point, m.m1, m.m2, scale)
+        ready(model.algebra.scale)(point, *model.inputs(m), scale)
     if not (scales > _POINTS * single).all():
         raise ValueError(
             "X must have more than two points, got two points, to which both components shrink: "

@@ -25,23 +25,24 @@ _FEW = 2.5  # rows that make no part
 
 def statistic(model: Model, sample: Sample, params: Floats) -> float:
     """The test's statistic, infinite where the likelihood is not held by its curvature; one pass."""
-    (weight, m1, m2), d = sample.moments(), sample.d
+    moments, d = sample.moments(), sample.d
+    inputs = model.inputs(moments)
     u, point = np.empty((1, d)), np.empty(len(params))
-    b = ready(model.algebra.direction)(params, m1, m2, u[0])
+    b = ready(model.algebra.direction)(params, *inputs, u[0])
     row = sample.sums(u, np.array([b]), layout.LOG_COSH | layout.CURVATURE)[0]
     assert model.natural is not None
-    ready(model.natural.from_locations)(params, m1, m2, point)
+    ready(model.natural.from_locations)(params, *inputs, point)
     bend = np.empty((2 * d, 2 * d))
-    ready(model.natural.algebra.hessian)(point, m1, m2, row, bend)
+    ready(model.natural.algebra.hessian)(point, *inputs, row, bend)
     c0, c1 = row[layout.c0_at(d)], row[layout.c1_at(d) : layout.c2_at(d)]
-    spread = model.spread(sample.moments())
-    middle = m1 + spread * point[:d]
+    spread = model.spread(moments)
+    middle = moments.m1 + spread * point[:d]
     across = np.concatenate([c0 * point[d:], (c0 * middle - c1) / spread])
     values, vectors = np.linalg.eigh(bend)
     if not values[0] > _FLAT:
         return math.inf
     left = 1.0 - c0 - float(np.sum((vectors.T @ across) ** 2 / values))
-    return float(weight * row[layout.T0] ** 2 / left) if left > _FLAT else math.inf
+    return float(moments.weight * row[layout.T0] ** 2 / left) if left > _FLAT else math.inf
 
 
 def notes(model: Model, sample: Sample, params: Floats, two: bool) -> list[str]:

@@ -6,3 +6,4 @@ from elubench.models.diagonal import Diagonal as Diagonal
 from elubench.models.general import General as General
 from elubench.models.isotropic import Isotropic as Isotropic
 from elubench.models.known import radius as radius
+from elubench.models.known_scale import KnownScale as KnownScale

@@ -4,7 +4,8 @@ All models fit (1/2) N(theta_1, S) + (1/2) N(theta_2, S). Every stationary point
 lies on a curve on which the scale S is a closed form of the locations. The parameters are therefore
 the locations alone, and the loss f is the mean negative log-likelihood *restricted to that curve*. (It
 is not the profile likelihood: away from a stationary point the closed form does not minimise over the
-scale.) The scale is sigma squared throughout.
+scale.) The scale is sigma squared throughout. A model whose scale or weights are known has no curve,
+and its f is the likelihood itself.
 
 Natural coordinates. The data enter the loss through x.u + b alone. As a function of u = delta / s
 instead of the locations, f has the gradient theta - T1, the negative of EM's step, and a Hessian
@@ -57,7 +58,7 @@ class Natural(NamedTuple):
 
 
 class Model(ABC):
-    """A two-component Gaussian mixture with equal weights.
+    """A two-component Gaussian mixture, with equal weights unless a model says otherwise.
 
     Parameters are theta_1 followed by theta_2, 2d numbers. Models with the locations -theta and theta
     derive from :class:`~elubench.models.symmetric.SymmetricModel`.
@@ -68,7 +69,11 @@ class Model(ABC):
     #: The density, for summaries.
     formula: str = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.
-    even: ClassVar[bool]
+    even: bool
+    #: False where the weights differ: labels then matter, and one Gaussian need not be stationary.
+    balanced: bool = True
+    #: True where the scale is given, not fitted.
+    knows_scale: ClassVar[bool] = False
     #: True where moving all rows moves the locations along and changes nothing else. Data far from 0
     #: are then fitted about a point close to them, where no digits are lost.
     translates: ClassVar[bool] = False
@@ -108,6 +113,14 @@ class Model(ABC):
         With ``generic``, along the path from a start in a random direction.
         """
         return location_scale(d)
+
+    def inputs(self, moments: RawMoments) -> tuple[Floats, Floats]:
+        """m1 and m2 as the algebra is given them; a model may append constants of its own."""
+        return moments.m1, moments.m2
+
+    def standard(self) -> Model:
+        """The model in units in which one Gaussian has scale 1; itself unless the scale is known."""
+        return self
 
     # Locations and labels.
 
@@ -225,9 +238,9 @@ class Model(ABC):
 
     def scale(self, sample: Sample, params: ArrayLike) -> Floats:
         """The scale on the curve: an array of one number, or of d numbers for a diagonal model."""
-        point, m = self._given(sample, params)
+        point = checks.vector(params, "params", self.n_params(sample.d))
         out = np.empty(self.n_scales(sample.d))
-        ready(self.algebra.scale)(point, m.m1, m.m2, out)
+        ready(self.algebra.scale)(point, *self.inputs(sample.moments()), out)
         return out
 
     def evaluate(
@@ -251,25 +264,24 @@ class Model(ABC):
         if natural:
             assert self.natural is not None
             algebra = self.natural.algebra
-        m, e = sample.moments(), sample.moments()
-        if fitted is not None:
-            m = fitted
+        e = self.inputs(sample.moments())
+        m = e if fitted is None else self.inputs(fitted)
         count, p = points.shape
         u, b = np.empty((count, sample.d)), np.empty(count)
         for k, point in enumerate(points):
-            b[k] = ready(algebra.direction)(point, m.m1, m.m2, u[k])
+            b[k] = ready(algebra.direction)(point, *m, u[k])
         rows = sample.sums(u, b, want, even=self.even)
         curved = (p, p) if want & layout.CURVATURE else (0, 0)
         em, gradient = np.empty((count, p)), np.empty((count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, *curved))
         with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
             for k, (point, row) in enumerate(zip(points, rows, strict=True)):
-                ready(algebra.respond)(point, m.m1, m.m2, row, em[k], gradient[k])
+                ready(algebra.respond)(point, *m, row, em[k], gradient[k])
                 if want & layout.LOG_COSH:
                     log_cosh = row[layout.log_cosh_at(sample.d)]
-                    gaps[k] = ready(algebra.gap)(point, m.m1, m.m2, e.m1, e.m2, log_cosh)
+                    gaps[k] = ready(algebra.gap)(point, *m, *e, log_cosh)
                 if want & layout.CURVATURE:
-                    ready(algebra.hessian)(point, m.m1, m.m2, row, hessian[k])
+                    ready(algebra.hessian)(point, *m, row, hessian[k])
         return Answers(em, gradient, gaps, hessian)
 
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:
@@ -305,8 +317,8 @@ class Model(ABC):
     def location_error(self, params: ArrayLike, truth: ArrayLike) -> float:
         """Distance of the locations from the truth (parameters), for the better choice of labels."""
         point, goal = np.array(params, dtype=np.float64), np.array(truth, dtype=np.float64)
-        unused = np.empty(0)  # moments matter to natural coordinates only
-        return float(ready(self.algebra.error)(point, unused, unused, goal))
+        none = RawMoments(0.0, np.empty(0), np.empty(0))  # they matter to natural coordinates only
+        return float(ready(self.algebra.error)(point, *self.inputs(none), goal))
 
     def scale_error(self, scale: ArrayLike, truth: ArrayLike) -> float:
         """Largest difference between the scales (sigma squared)."""
@@ -336,11 +348,8 @@ class Model(ABC):
         """Columns on which the likelihood is unbounded, and the passes made; by default none."""
         return [], 0
 
-    def _given(self, sample: Sample, params: ArrayLike) -> tuple[Floats, RawMoments]:
-        return checks.vector(params, "params", self.n_params(sample.d)), sample.moments()
-
     def _at(self, sample: Sample, params: ArrayLike, want: int = 0) -> Answers:
-        point, _ = self._given(sample, params)
+        point = checks.vector(params, "params", self.n_params(sample.d))
         if not (self.scale(sample, point) > 0).all():
             raise ValueError(
                 f"params must be where the scale of the {self.name} model is positive, got {point}"

@@ -9,13 +9,15 @@ import pandas as pd
 from elubench.algorithms.known import known as algorithms
 from elubench.algorithms.known import numbers_in
 from elubench.models.flatness import Flatness
-from elubench.models.known import known as models
+from elubench.models.known import known, named, with_options
 
 
 def flatness_of(rows: pd.DataFrame) -> Flatness | None:
     """That of the first row's model and d; None where there are no rows or it is not one of ours."""
-    kind = models().get(str(rows["model"].iloc[0])) if len(rows) else None
-    return None if kind is None else kind().flatness(int(rows["d"].iloc[0]))
+    model = str(rows["model"].iloc[0]) if len(rows) else ""
+    if with_options(model)[0] not in known():
+        return None
+    return named(model).flatness(int(rows["d"].iloc[0]))
 
 
 def law_of(rows: pd.DataFrame, algorithm: str) -> tuple[str, float]:

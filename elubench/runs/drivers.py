@@ -264,7 +264,7 @@ def _settle(setup: Setup) -> None:
     valid, distance, validation = True, math.inf, math.nan
     if work.report[layout.MOVED]:
         fitted = setup.train.moments()
-        _, m1, m2 = fitted
+        m1, m2 = setup.model.inputs(fitted)
         valid = not math.isnan(algebra.direction(work.iterate, m1, m2, np.empty(setup.train.d)))
         if setup.stop.radius is not None:
             distance = algebra.error(work.iterate, m1, m2, work.truth)
@@ -289,14 +289,12 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
         return Data(np.empty((0, d, 1)), none, 0, 1.0, np.zeros(d), np.zeros(d), math.inf)
     assert isinstance(sample, PackedSample)
     tiles = sample.even_tiles() if setup.model.even else sample.tiles
-    moments = sample.moments()
     return Data(
         tiles.data,
         tiles.weights,
         tiles.rows,
         sample.total,
-        moments.m1,
-        moments.m2,
+        *setup.model.inputs(sample.moments()),
         sample.largest_u,
     )
 

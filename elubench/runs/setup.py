@@ -107,7 +107,9 @@ class Setup:
         if not self.algorithm.natural:
             return points.copy()
         assert self.model.natural is not None
-        return _changed(self.model.natural.to_locations, points, self.train)
+        return _changed(
+            self.model.natural.to_locations, points, self.model.inputs(self.train.moments())
+        )
 
     def begin(self) -> None:
         """Judge and record the start itself, once."""
@@ -233,7 +235,7 @@ def set_up(
     place = start
     if algorithm.natural:
         assert model.natural is not None  # resolve has seen to it
-        place = _changed(model.natural.from_locations, start, train)
+        place = _changed(model.natural.from_locations, start, model.inputs(train.moments()))
     work = _work(algorithm, place, train, stop, truth)
     return Setup(train, held, model, algorithm, start, stop, truth, work, origin)
 
@@ -248,13 +250,12 @@ def origin_for(model: Model, *samples: Sample | None) -> Floats:
     return given[0].origin() if movable else np.zeros(given[0].d)
 
 
-def _changed(change: Any, points: Floats, sample: Sample) -> Floats:
+def _changed(change: Any, points: Floats, inputs: tuple[Floats, Floats]) -> Floats:
     """Points (..., p) in other coordinates."""
-    _, m1, m2 = sample.moments()
     out = np.empty(points.shape)
     flat = (-1, points.shape[-1])
     for given, made in zip(points.reshape(flat), out.reshape(flat), strict=True):
-        ready(change)(given, m1, m2, made)
+        ready(change)(given, *inputs, made)
     return out
 
 

@@ -157,7 +157,7 @@ def _final(setup: Setup) -> Sums | None:
     if setup.held is not None or len(work.b) > 1 or math.isnan(work.b[0]):
         return None
     u = np.empty(setup.train.d)
-    b = ready(setup.algebra.direction)(work.iterate, moments.m1, moments.m2, u)
+    b = ready(setup.algebra.direction)(work.iterate, *setup.model.inputs(moments), u)
     if b != work.b[0] or (u != work.u[0]).any():
         return None
     return Sums(u, b, setup.algorithm.want, work.sums[0].copy())

@@ -78,17 +78,13 @@ class Outside:
         return known[checks.choice(name, label, (*known, "module:Class"))]
 
     def model(self, name: str, label: str = "model") -> Model:
-        """A model."""
-        if ":" not in name:
-            known = known_models.known()
-            return known[checks.choice(name, label, (*known, "module:Class"))]()
-        try:
-            made: Model = self._class(name, label, Model)()
-            return made
-        except TypeError as error:
-            raise ValueError(
-                f"{label} must be a model that needs no arguments, got {name!r} ({error})"
-            ) from None
+        """A model, by a name that may have options in brackets."""
+        name, options = known_models.with_options(name, label)
+        if ":" in name:
+            return known_models.made(self._class(name, label, Model), options, label)
+        known = known_models.known()
+        kind = known[checks.choice(name, label, (*known, "module:Class"))]
+        return known_models.made(kind, options, label)
 
     def _class(self, reference: str, label: str, base: type) -> Any:
         module = reference.partition(":")[0]

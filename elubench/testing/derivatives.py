@@ -110,7 +110,7 @@ def natural_coordinates_lead_back(model: Model, d: int) -> None:
     for params in points_of(model, sample):
         back = np.empty_like(params)
         there = _natural(model, sample, params)
-        ready(model.natural.to_locations)(there, moments.m1, moments.m2, back)
+        ready(model.natural.to_locations)(there, *model.inputs(moments), back)
         scale = model.scale(sample, params)
         # the way there divides by the scale, a difference that lost a factor m2 / s
         lost = (float(moments.m2.max() / scale.min())) ** 2
@@ -138,7 +138,7 @@ def natural_coordinates_have_the_same_loss(model: Model, d: int) -> None:
 def _natural(model: Model, sample: Sample, params: Floats) -> Floats:
     moments, out = sample.moments(), np.empty_like(params)
     assert model.natural is not None
-    ready(model.natural.from_locations)(params, moments.m1, moments.m2, out)
+    ready(model.natural.from_locations)(params, *model.inputs(moments), out)
     return out
 
 

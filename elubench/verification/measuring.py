@@ -65,7 +65,7 @@ def settings_of(rows: pd.DataFrame) -> str:
     n = f"n from {sizes[0]:.0e} to {sizes[-1]:.0e}"
     if len(sizes) == 1:
         n = f"n = {sizes[0]:.0e}" if float(f"{sizes[0]:.0e}") == sizes[0] else f"n = {sizes[0]:,}"
-    counts = rows.groupby(["n", "d", "start", "algorithm", "options"]).size()
+    counts = rows.groupby(["model", "n", "d", "start", "algorithm", "options"]).size()
     pairs = sorted(set(zip(rows["algorithm"], rows["options"], strict=True)))
     options = [_named(str(name), str(given)) for name, given in pairs]
     held = rows["validation"].dropna().unique()
