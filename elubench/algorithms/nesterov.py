@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.kernels import kernel, signatures
 from elubench.kernels.layout import accept, finish, stay
 from elubench.kernels.vectors import copy, norm
-from elubench.models.flatness import Flatness
 
 # The state: the step, Nesterov's t (0 before the first pass), the momentum that it gives; then the last
 # point, its gradient, and the iterate that they give, which is accepted if the next gradient agrees.
@@ -86,9 +84,9 @@ class Nesterov(Algorithm):
     E. Candes and M. Grant, Templates for convex cone problems, Mathematical Programming Computation 3
     (2011), 165-218). With a constant step, |theta| falls like t^(-2 / alpha) where EM has t^(-1 / alpha)
     (J.-F. Aujol, C. Dossal and A. Rondepierre, SIAM Journal on Optimization 29 (2019)): the square root
-    of EM's iterations, n^(3/8) at d = 1 and n^(1/4) at d >= 2. With a growing one a multiple of ln n
-    suffices, except where a direction is steep: along a ravine the step cannot grow, and what swings
-    across it restarts the momentum. It works in natural coordinates; a pass is a plain one. Not monotone.
+    of EM's iterations, n^(3/8) at d = 1 and no more than n^(1/4) at d >= 2. With a growing one a multiple
+    of ln n suffices, except where a direction is steep: along a ravine the step cannot grow, and what
+    swings across it restarts the momentum. It works in natural coordinates, by plain passes. Not monotone.
 
     Parameters
     ----------
@@ -113,8 +111,3 @@ class Nesterov(Algorithm):
 
     def state_size(self, p: int) -> int:
         return _REST + 3 * p
-
-    def growth_law(self, flatness: Flatness) -> tuple[str, float]:
-        if self.growth == 1.0:
-            return "power", 0.5 * flatness.iterations_n
-        return "logarithm", math.nan

@@ -43,9 +43,9 @@ class NormGD(Algorithm):
 
     T. Ren, F. Cui, A. Atsidakou, S. Sanghavi and N. Ho, Improving computational complexity in
     statistical models with second-order information, 2022 (arXiv:2202.04219). Where the gradient is of
-    order |theta|^(alpha + 1) an iteration multiplies theta by 1 - eta / (alpha + 1), that is by 1 - eta/7
-    at d = 1 and by 1 - eta/3 at d >= 2: a multiple of ln n iterations suffices. Where another direction
-    is steep, as with general locations, its curvature sets the step, and this is plain gradient descent.
+    order |theta|^(alpha + 1) an iteration multiplies theta by 1 - eta / (alpha + 1), so by 1 - eta/7 at
+    d = 1 and by 1 - eta/3 at d >= 2: a multiple of ln n iterations suffices. Where another direction is
+    steep, as with general locations, its curvature sets the step, and this is plain gradient descent.
     A pass brings the curvature. :class:`NormalizedGD` is another method. Not monotone.
 
     Parameters

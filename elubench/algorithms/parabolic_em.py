@@ -69,8 +69,8 @@ class ParabolicEM(Algorithm):
 
     A. F. Berlinet and C. Roland, Parabolic acceleration of the EM algorithm, Statistics and Computing 19
     (2009), 35-47, with the geometric grid t = 1 + first growth^i: t grows while the loss falls, from x2
-    at t = 1. Here the best point is the next x0. Every cycle pays for its search: a leap of length t takes
-    about ln(t) / ln(growth) passes with the loss, where SQUAREM's formula is free.
+    at t = 1. Here the best point is the next x0. Every cycle pays for its search: a leap of length t
+    takes about ln(t) / ln(growth) passes with the loss, where SQUAREM's formula is free.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class QuasiNewton(Algorithm):
     algorithms, Statistics and Computing 21 (2011), 261-273. With u = F(x) - x and v = F(F(x)) - F(x) for
     the EM map F, pairs (u, v) stand for its derivative, and a Newton step solves x = F(x) with it. A
     step that raises the loss is replaced by F(F(x)). At d = 1 it is Steffensen's method, which is linear
-    at a root of order 7: it multiplies the error by 6/7 per iterate, that is, per two passes with the loss.
+    at a root of order 7: it multiplies the error by 6/7 per iterate, that is, per two passes.
 
     Parameters
     ----------
