@@ -84,9 +84,10 @@ class Nesterov(Algorithm):
     E. Candes and M. Grant, Templates for convex cone problems, Mathematical Programming Computation 3
     (2011), 165-218). With a constant step, |theta| falls like t^(-2 / alpha) where EM has t^(-1 / alpha)
     (J.-F. Aujol, C. Dossal and A. Rondepierre, SIAM Journal on Optimization 29 (2019)): the square root
-    of EM's iterations, n^(3/8) at d = 1 and no more than n^(1/4) at d >= 2. With a growing one a multiple
-    of ln n suffices, except where a direction is steep: along a ravine the step cannot grow, and what
-    swings across it restarts the momentum. It works in natural coordinates, by plain passes. Not monotone.
+    of EM's iterations, n^(3/8) at d = 1 and no more than n^(1/4) at d >= 2. With a growing one a
+    multiple of ln n suffices, except where a direction is steep: along a ravine the step cannot grow,
+    and what swings across it restarts the momentum. It works in natural coordinates, by plain passes.
+    Not monotone.
 
     Parameters
     ----------
