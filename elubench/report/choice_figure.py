@@ -171,11 +171,13 @@ def choice_table(
         some = setting(rows, model, d, "generic")
         table = costs(some[some["n"] == some["n"].max()], "mle").set_index("algorithm")
         made[f"{model}, d = {d}"] = table.apply(_said, axis=1)
-    frame = pd.DataFrame(made).fillna("–")  # noqa: RUF001
+    frame = pd.DataFrame(made)
+    partial = frame.isna().any(axis=1)  # not an algorithm for every model: last
     chosen = pd.concat([setting(rows, model, d) for model, d in settings])
     arrived = chosen["cost_to_mle"].notna().groupby(chosen["algorithm"]).mean()
     frame["never there"] = [f"{1.0 - arrived[name]:.0%}" for name in frame.index]
-    return frame.loc[sorted(frame.index, key=lambda name: -arrived[name])]
+    order = sorted(frame.index, key=lambda name: (partial[name], -arrived[name]))
+    return frame.loc[order].fillna("–")  # noqa: RUF001
 
 
 def _said(found: pd.Series[float]) -> str:
