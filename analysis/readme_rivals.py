@@ -26,4 +26,4 @@ if __name__ == "__main__":
     folder, picture = sys.argv[1:]
     rows = choice_figure.with_mle(eb.load_results(folder), eb.load_traces(folder))
     print(table(rows))
-    Path(picture).write_bytes(style.as_png(choice_figure.choice_figure(rows)))
+    Path(picture).write_bytes(style.as_png(choice_figure.choice_figure(rows), dpi=120))
