@@ -100,6 +100,11 @@ bench-compare: $(READY) ## run them for BASE (the commit before) and HEAD in tur
 	@$(PY) -m asv machine --yes >/dev/null
 	$(PY) .ci/compare.py $(BASE) HEAD $(ARGS)
 
+.PHONY: bench-aa
+bench-aa: $(READY) ## compare HEAD with itself: the share of false alarms (ARGS="kernels runs")
+	@$(PY) -m asv machine --yes >/dev/null
+	PYTHONPATH=. $(PY) .ci/aa.py $(ARGS)
+
 .PHONY: bench-site
 bench-site: $(READY) ## make web pages of all saved results
 	$(PY) -m asv publish

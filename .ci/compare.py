@@ -46,33 +46,39 @@ def compare(rounds: str, *arguments: str) -> tuple[int, dict[str, set[str]]]:
     return running.returncode, {sign: marked(whole, sign) for sign in _WORDS}
 
 
-def main(base: str, head: str, *options: str) -> int:
-    """Return the status for the shell."""
+def twice(base: str, head: str, *options: str) -> tuple[int, list[dict[str, set[str]]]]:
+    """asv's status if it failed, else 0; what was marked at first and what both times, by sign."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-b", "--bench", action="append", default=[])
     asked, others = parser.parse_known_args(options)
     wanted = [f"--bench={pattern}" for pattern in asked.bench]
     status, first = compare(ROUNDS[0], *others, *wanted, base, head)
     if failed(status, first):
-        return status
+        return status, []
     changed = sorted(first["+"] | first["-"])
     if not changed:
         print("\nNothing has changed.")
-        return 0
+        return 0, [first, first]
     counts = ", ".join(f"{word} {len(first[sign])}" for sign, word in _WORDS.items())
     print(f"\nOnce more, what was marked: {counts}\n", flush=True)
     # asv leaves combinations of parameters out that the expression does not match
     only = "|".join(f"^{re.escape(name)}$" for name in changed)
     status, again = compare(ROUNDS[1], *others, f"--bench={only}", base, head)
     if failed(status, again):
-        return status
-    both = {sign: sorted(first[sign] & again[sign]) for sign in _WORDS}
+        return status, []
+    both = {sign: first[sign] & again[sign] for sign in _WORDS}
     for sign, word in _WORDS.items():
         if both[sign]:
-            print(f"\n{word.capitalize()} both times:", *both[sign], sep="\n  ")
+            print(f"\n{word.capitalize()} both times:", *sorted(both[sign]), sep="\n  ")
         else:
             print(f"\nNothing is {word} both times.")
-    return 1 if both["+"] else 0
+    return 0, [first, both]
+
+
+def main(base: str, head: str, *options: str) -> int:
+    """Return the status for the shell."""
+    status, marks = twice(base, head, *options)
+    return status or int(bool(marks[1]["+"]))
 
 
 def failed(status: int, found: dict[str, set[str]]) -> bool:

@@ -17,6 +17,8 @@ from itertools import product
 import numpy as np
 
 from benchmarks.profiles import Suite, by_profile, clock, grid, once
+from elubench.algorithms.known import known
+from elubench.models.known import named
 
 BUDGET = {"array": 2_000, "lattice": 200_000}
 CONSTANT = 2.0
@@ -25,21 +27,9 @@ SAMPLES = 5
 MOST_NUMBERS = 100_000_000  # 0.8 GB
 
 MODELS = grid("isotropic", "diagonal", "general")
-ALGORITHMS = grid(
-    "EM",
-    "ELU",
-    "CentredELU",
-    "Simultaneous",
-    "GradientDescent",
-    "Polyak",
-    "NormalizedGD",
-    "SQUAREM",
-    "Anderson",
-    "LBFGS",
-    "Newton",
-    "NewtonAnderson",
-    "Moments",
-)
+KNOWN = known()
+FAST = 13  # the first of them, in the order of legends
+ALGORITHMS = grid(*list(KNOWN)[:FAST], regular=list(KNOWN)[FAST:])
 OPTIONS = {"GradientDescent": {"eta": 0.5}}
 
 
@@ -47,7 +37,7 @@ def split(params, most=math.inf):
     """Combinations that there are, and those that are not: other models, or too large."""
     there, missing = [], []
     for model, algorithm, n, d in product(*params):
-        fits = (algorithm != "CentredELU" or model == "general") and n * d <= most
+        fits = KNOWN[algorithm].needs <= named(model).features and n * d <= most
         (there if fits else missing).append((model, algorithm, n, d))
     return there, missing
 

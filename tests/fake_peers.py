@@ -108,3 +108,16 @@ class Stuck(Steady):
                 return "budget"
             if label == "gives up":
                 return "converged"
+
+
+class Climbs(Steady):
+    """Walks away from the data."""
+
+    def mixture(self, count):
+        return Mixture.symmetric(self.start.means[1] * 1.5**count, float(self.start.variances[0]))
+
+
+class NearlyExact(Steady):
+    """Says that its iterations are those of the constrained model."""
+
+    exact = True

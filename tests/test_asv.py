@@ -15,6 +15,8 @@ from conftest import ROOT
 
 import elubench
 from benchmarks import profiles
+from elubench import cli
+from elubench.peers import regressions
 
 COLUMNS = [
     "result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b",
@@ -197,6 +199,83 @@ class TestResults:
         path.write_text(json.dumps(content))
         with pytest.raises(ValueError, match=rf"aaaa-env.json.*{says}"):
             elubench.asv_results(folder)
+
+
+def history(folder, values, version="aa"):
+    """One benchmark with two parameters over commits: the second is always 5.0."""
+    (folder / "benchmarks.json").write_text(json.dumps(BENCHMARKS))
+    (folder / "desk").mkdir(exist_ok=True)
+    for place, value in enumerate(values):
+        versions = version if isinstance(version, list) else [version] * len(values)
+        row = [[value, 5.0], [["1000"], ["1", "2"]], versions[place]]
+        content = a_result(
+            "desk",
+            f"{place:040x}",
+            {"kernels.Pass.time_pass": row},
+            date=1_700_000_000_000 + 86_400_000 * place,
+        )
+        (folder / "desk" / f"{place}-env.json").write_text(json.dumps(content))
+
+
+class TestRegressions:
+    NOISE = (1.0, 0.99, 1.01, 1.0, 1.02, 0.98, 1.0, 1.01)
+
+    def found(self, folder, **options):
+        return regressions.regressions(elubench.asv_results(folder), **options)
+
+    def test_a_step_is_found_with_its_size_and_commit(self, tmp_path):
+        history(tmp_path, [*self.NOISE, *(1.5 * value for value in self.NOISE)])
+        (row,) = self.found(tmp_path).to_dict("records")
+        assert (row["benchmark"], row["parameters"]) == ("kernels.Pass.time_pass", "(1000, 1)")
+        assert row["factor"] == pytest.approx(1.5, rel=0.02)
+        assert int(row["last_good"], 16) == 7
+        assert int(row["since"], 16) == 8
+        assert row["date"] == pd.Timestamp("2023-11-22T22:13:20Z")
+        text = regressions.as_text(self.found(tmp_path))
+        assert text.startswith("1.50 times: 1 s -> 1.5 s, since 00000000 of 2023-11-22 (good: ")
+        assert text.endswith("kernels.Pass.time_pass(1000, 1)")
+
+    def test_noise_a_gain_and_what_is_over_are_none(self, tmp_path):
+        for values in (
+            self.NOISE,
+            [*(1.5 * value for value in self.NOISE), *self.NOISE],
+            [*self.NOISE, *(1.5 * value for value in self.NOISE), *self.NOISE],
+        ):
+            history(tmp_path, values)
+            assert self.found(tmp_path).empty
+        assert regressions.as_text(self.found(tmp_path)) == "nothing is slower than it was"
+
+    def test_the_threshold(self, tmp_path):
+        history(tmp_path, [1.0] * 6 + [1.04] * 6)
+        assert self.found(tmp_path).empty
+        assert len(self.found(tmp_path, threshold=0.01)) == 1
+        with pytest.raises(ValueError, match="threshold"):
+            self.found(tmp_path, threshold=0.0)
+
+    def test_another_version_of_the_benchmark_is_another_series(self, tmp_path):
+        history(tmp_path, [1.0] * 6 + [2.0] * 6, version=["old"] * 6 + ["new"] * 6)
+        assert self.found(tmp_path).empty
+        assert len(regressions.by_commit(elubench.asv_results(tmp_path)).dropna()) == 6
+
+    def test_nothing_there(self, tmp_path):
+        assert self.found(tmp_path).empty
+        assert regressions.by_commit(elubench.asv_results(tmp_path)).empty
+
+    def test_command(self, tmp_path, capsys):
+        history(tmp_path, [*self.NOISE, *(1.5 * value for value in self.NOISE)])
+        table = tmp_path / "all.csv"
+        assert cli.main(["regressions", str(tmp_path), "--csv", str(table)]) == 1
+        assert capsys.readouterr().out.startswith("1.50 times")
+        wide = pd.read_csv(table)
+        assert list(wide.columns) == [
+            "time", "commit", "machine", "environment",
+            "kernels.Pass.time_pass(1000, 1)", "kernels.Pass.time_pass(1000, 2)",
+        ]  # fmt: skip
+        assert list(wide.iloc[:, 4][:8]) == list(self.NOISE)
+        assert (wide.iloc[:, 5] == 5.0).all()
+        assert wide["time"].is_monotonic_increasing
+        history(tmp_path, [1.0] * 16)
+        assert cli.main(["regressions", str(tmp_path)]) == 0
 
 
 class TestConfiguration:
@@ -494,6 +573,32 @@ class TestCompare:
         assert f"what was marked: {word}" in said
         assert "Nothing is slower both times" in said
         assert "Nothing is faster both times" in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")
+def test_a_commit_compared_with_itself(tmp_path):
+    """What `make bench-aa` counts; a second call has nothing left to measure."""
+    shell = tiny_repository(tmp_path, SUITE, [FORMER])
+    config = json.loads((tmp_path / "asv.conf.json").read_text())
+    (tmp_path / "asv.conf.json").write_text(
+        json.dumps({**config, "repo": ".", "results_dir": ".asv/results"})
+    )
+    (tmp_path / ".ci").mkdir()
+    for name in ("aa.py", "compare.py"):
+        shutil.copy(ROOT / ".ci" / name, tmp_path / ".ci")
+    (tmp_path / ".gitignore").write_text("build\n__pycache__\n")
+    shell("git", "add", ".")
+    shell("git", "commit", "--quiet", "--message", "all")
+    shell(sys.executable, "-m", "asv", "machine", "--yes", "--machine", "desk")
+    path = f"PYTHONPATH={tmp_path}{os.pathsep}{ROOT}"
+    said = shell("env", path, sys.executable, ".ci/aa.py")
+    counts = json.loads((tmp_path / "build" / "bench-aa" / "counts.json").read_text())
+    (found,) = counts["suites"].values()
+    assert found["times"] == 2  # time_planted and time_other
+    assert 0 <= found["both"] <= found["first"] <= 2
+    assert said.splitlines()[-2].startswith("suite          2 times, ")
+    again = shell("env", path, sys.executable, ".ci/aa.py", "suite")
+    assert again.splitlines() == said.splitlines()[-3:]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="asv's forkserver is for POSIX")

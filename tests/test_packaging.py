@@ -75,9 +75,10 @@ class TestLock:
 
 #: The contract with users; more may be offered.
 NAMES = {
-    "Algorithm", "Anderson", "ArraySample", "CentredELU", "Diagonal", "ELU", "EM", "Fit", "General",
-    "GradientDescent", "Isotropic", "LBFGS", "LatticeSample", "Model", "Moments", "Newton",
-    "NewtonAnderson", "NormalizedGD", "Polyak", "Run", "SQUAREM", "Sample", "Simultaneous",
+    "Algorithm", "Anderson", "ArraySample", "CentredELU", "CubicNewton", "DAAREM", "Diagonal", "ELU",
+    "EM", "Fit", "GDPolyak", "General", "GradientDescent", "Isotropic", "LBFGS", "LatticeSample",
+    "Model", "Moments", "Nesterov", "Newton", "NewtonAnderson", "NormGD", "NormalizedGD", "ParabolicEM",
+    "Polyak", "QuasiNewton", "Run", "SQUAREM", "Sample", "Simultaneous",
     "StationaryStartWarning", "Verification", "asv_results", "fit", "fit_rates", "gaussian", "kernel",
     "lemmas", "load_results", "load_traces", "population", "radius", "run", "run_many", "run_study",
     "step_size_conditions", "theory", "verify", "warmup",

@@ -12,6 +12,7 @@ from study_tools import LASTING, assert_same_rows, replace_run, small
 
 import elubench as eb
 from elubench import studies
+from elubench.algorithms.known import known
 from elubench.cli.study import described
 from elubench.papers.beyond_em import theory
 from elubench.studies import performing, plan, presets, progress, reading, rows, store
@@ -201,7 +202,8 @@ class TestSpec:
 
 class TestPresets:
     def test_names(self, monkeypatch):
-        named = ["asymptotic", "dimensions", "known-scale", "paper", "quick", "smoke", "starts"]
+        named = ["asymptotic", "dimensions", "known-scale", "paper", "quick", "rivals", "smoke"]
+        named += ["starts"]
         assert presets.presets() == named
         assert reading.load("beyond-em/quick") == reading.load("quick")
         found = presets._files()
@@ -221,6 +223,11 @@ class TestPresets:
         assert {"EM", "ELU", "SQUAREM", "LBFGS"} < contestants
         for line in spec.description.splitlines():
             assert len(line) <= 110
+
+    def test_every_algorithm_is_in_the_study_of_rivals(self):
+        blocks = reading.load("rivals").blocks
+        contestants = {one.algorithm.name for block in blocks for one in block.contestants}
+        assert contestants == set(known())
 
     def test_what_they_cover(self):
         def sizes(name):

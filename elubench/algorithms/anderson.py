@@ -40,7 +40,7 @@ def _solve(matrix: Any, right: Any, ridge: float, m: int, factor: Any, out: Any)
 
 
 @kernel("exact")
-def _damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
+def damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
     """Least-squares weights of the residual differences, shrunk by a ridge.
 
     The ridge makes |gamma|^2 `damping` times that of plain least squares.
@@ -118,7 +118,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     used = min(count, p)
     if used > 0:
         damping = 1.0 / (1.0 + options[1] ** (options[2] - state[_SUCCESSES]))
-        gamma = _damped_weights(changes[count - used : count], residual, used, damping)
+        gamma = damped_weights(changes[count - used : count], residual, used, damping)
         for i in range(used):
             for j in range(p):
                 row = count - used + i

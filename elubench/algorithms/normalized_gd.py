@@ -36,8 +36,9 @@ class NormalizedGD(Algorithm):
 
     J.-L. Goffin, On convergence rates of subgradient optimization methods, Mathematical Programming
     13 (1977), 329-347, for lengths that shrink geometrically. The sum of all steps, eta / (1 - beta),
-    must cover the distance; lengths are in the units of the data. Not monotone: the length of a step
-    does not depend on how close the minimum is.
+    must cover the distance; lengths are in the units of the data. This is not :class:`NormGD`, whose
+    step depends on the curvature. Not monotone: the length of a step does not depend on how close the
+    minimum is.
 
     Parameters
     ----------

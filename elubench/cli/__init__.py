@@ -7,7 +7,19 @@ that ``elubench --help`` does not wait for a compiler to load.
 
 from collections.abc import Sequence
 
-from elubench.cli import fit, info, machinery, paper, papers, peers, report, study, verify, warmup
+from elubench.cli import (
+    fit,
+    info,
+    machinery,
+    paper,
+    papers,
+    peers,
+    regressions,
+    report,
+    study,
+    verify,
+    warmup,
+)
 
 COMMANDS: dict[str, machinery.Command] = {
     "fit": fit,
@@ -17,6 +29,7 @@ COMMANDS: dict[str, machinery.Command] = {
     "paper": paper,
     "papers": papers,
     "peers": peers,
+    "regressions": regressions,
     "warmup": warmup,
     "info": info,
 }

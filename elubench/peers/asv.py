@@ -40,7 +40,8 @@ _STATISTICS = {
     "number": "stats_number",
     "repeat": "stats_repeat",
 }
-_COLUMNS = (
+#: Of every table; what else it has is a benchmark's parameters.
+COLUMNS = (
     "machine", "cpu", "commit", "date", "python", "environment",
     "benchmark", "suite", "name", "type", "unit", "version",
     "status", "value", *_STATISTICS, "started",
@@ -183,7 +184,7 @@ def _outcome(row: Mapping[str, Any], place: int) -> dict[str, Any]:
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     made: dict[str, Any] = {}
-    for column in _COLUMNS:
+    for column in COLUMNS:
         values = [row[column] for row in rows]
         if column in _TIMES:
             made[column] = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="ms", utc=True)
@@ -193,7 +194,7 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
             made[column] = _text(values)
     names = dict.fromkeys(name for row in rows for name in row["parameters"])
     for name in names:
-        column = f"param_{name}" if name in _COLUMNS else name
+        column = f"param_{name}" if name in COLUMNS else name
         made[column] = _parameter([row["parameters"].get(name) for row in rows])
     return pd.DataFrame(made)
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from elubench import __version__
 from elubench.algorithms.base import Look
 from elubench.checks import Floats
 
@@ -79,11 +81,20 @@ class Adapter:
     modules: tuple[str, ...] = ()
     #: Distribution whose version is shown; by default that of elubench.
     distribution = ""
+    #: Whether its EM iterations are those of the constrained model to rounding.
+    exact = False
     #: Whether a first call compiles, ever or for each number of iterations.
     compiles = False
 
     def load(self) -> None:
-        """Import what is needed."""
+        """Import what is needed; ModuleNotFoundError if it is not installed."""
+
+    def version(self) -> str:
+        """The version that is installed."""
+        try:
+            return metadata.version(self.distribution) if self.distribution else __version__
+        except metadata.PackageNotFoundError:
+            return "?"
 
     def prepare(self, X: Floats, start: Mixture) -> None:
         """Take the start, and the data in the form that suits the library best."""

@@ -107,8 +107,9 @@ def load(folder: str | os.PathLike[str]) -> pd.DataFrame:
     ``target`` is "iteration" (time per EM iteration), "radius" or "loss" (time to reach it).
     ``status`` is "ok"; "budget": ``seconds`` and ``ratio`` are lower bounds; "stopped": the fit ended
     by itself too early; "skipped": it would have taken too long; "disturbed": no turn could be used;
-    or "crashed". ``message`` says more. ``ratio`` is to elubench and ``limit_ratio`` to the larger of
-    the two limits of the hardware, with quartiles in ``_low`` and ``_high``.
+    "crashed"; "timed out"; or "wrong": it computes something else. ``message`` says more. ``ratio`` is
+    to elubench and ``limit_ratio`` to the larger of the two limits of the hardware, with quartiles in
+    ``_low`` and ``_high``.
     """
     path = Path(folder) / FILE
     if not path.exists():
@@ -202,8 +203,8 @@ def iteration_rows(crew: Crew, heat: Heat, turns: list[Turns]) -> list[Row]:
         mine = times[one.peer]
         done = int(np.isfinite(mine).sum())
         if one.failure or one.skipped:
-            status = "crashed" if one.failure else "skipped"
-            values: Row = {"status": status, "message": one.failure or one.skipped}
+            status = one.failure.status if one.failure else "skipped"
+            values: Row = {"status": status, "message": str(one.failure or one.skipped)}
         elif done:
             values = {
                 "status": "ok",
@@ -243,7 +244,11 @@ def answer_rows(crew: Crew, heat: Heat, attempts: list[Attempts], known: Row) ->
 
 def _answer(one: Attempts, target: str, mine: Floats, own: Floats) -> Row:
     if one.failure:
-        return {"status": "crashed", "message": one.failure, "rounds": len(mine)}
+        return {
+            "status": one.failure.status,
+            "message": str(one.failure),
+            "rounds": len(mine),
+        }
     if not one.verdicts:
         return {}
     usual = quartiles(own)[1]

@@ -135,7 +135,8 @@ def _answers(axes: Axes, rows: pd.DataFrame, names: list[tuple[str, str]]) -> No
                         zorder=3.0 if filled else 2.5,
                     )
         if len(own) and own["seconds"].isna().all():
-            text = "crashed" if (own["status"] == "crashed").any() else "reaches neither"
+            failed = own.loc[own["status"].isin(["crashed", "timed out", "wrong"]), "status"]
+            text = str(failed.iloc[0]) if len(failed) else "reaches neither"
             axes.annotate(
                 text, (0.99, place), xycoords=("axes fraction", "data"), ha="right", va="center",
                 fontsize=8.0, color=style.QUIET,

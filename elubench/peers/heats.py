@@ -68,7 +68,7 @@ def lineup(
     n, d : sizes, for both parts.
     only : names of peers; elubench and the limits always take part.
     part : "iteration", "answer" or "all".
-    quick : smaller samples, in less than a minute.
+    quick : smaller samples, in about a minute.
     budget : seconds that a fit may take; 60 by default, 10 if quick.
     peers : the peers to choose from.
     """

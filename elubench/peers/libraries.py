@@ -1,8 +1,8 @@
 """What a user would pick instead: NumPy, SciPy, scikit-learn and others.
 
 Each adapter gives its library the data in the layout and type that suit it best, converted before the
-clock starts, and calls it as its documentation says. Only the code in NumPy and SciPy can hold the
-weights equal and the locations opposite; each of the others fits the nearest model that it has.
+clock starts, and calls it as its documentation says. Where a library cannot hold the weights equal and
+the locations opposite, it fits the nearest model that it has.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from elubench.peers.base import BUDGET, LOOK_EVERY, MOST_ITERATIONS, Adapter, Ju
 class NumPy(Adapter):
     """The constrained model in a few lines of NumPy."""
 
+    exact = True
     distribution = "numpy"
 
     def prepare(self, X: Floats, start: Mixture) -> None:
@@ -145,6 +146,56 @@ class ScikitLearn(Adapter):
     @staticmethod
     def _result(mixture: Any) -> Mixture:
         return Mixture(mixture.weights_, mixture.means_, mixture.covariances_)
+
+
+class ScikitLearnMirrored(ScikitLearn):
+    """The same on [X; -X], from a symmetric start: every EM iteration keeps the symmetry.
+
+    Weights stay equal, locations opposite and variances the same, up to rounding: the constrained
+    model, for twice the rows.
+    """
+
+    exact = True
+
+    def prepare(self, X: Floats, start: Mixture) -> None:
+        super().prepare(np.concatenate([X, -X]), start)
+
+
+class StepMix(Adapter):
+    """StepMix with one variance per component, started from its k-means."""
+
+    modules = ("stepmix",)
+    distribution = "stepmix"
+
+    def load(self) -> None:
+        from sklearn.exceptions import ConvergenceWarning
+        from stepmix.stepmix import StepMix
+
+        self.mixture: Any = StepMix
+        self.warning: Any = ConvergenceWarning
+
+    def prepare(self, X: Floats, start: Mixture) -> None:
+        self.X = X
+
+    def iterate(self, count: int) -> Mixture:
+        mixture = self.mixture(
+            n_components=2,
+            measurement="gaussian_spherical",
+            init_params="kmeans",
+            abs_tol=0.0,
+            rel_tol=0.0,
+            max_iter=count,
+            random_state=0,
+            progress_bar=0,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", self.warning)
+            mixture.fit(self.X)
+        if mixture.n_iter_ != count:
+            raise RuntimeError(f"{mixture.n_iter_} iterations instead of {count}")
+        found = mixture.get_parameters()
+        parts = found["measurement"]
+        return Mixture(found["weights"], parts["means"], parts["covariances"])
 
 
 class Mlpack(Adapter):

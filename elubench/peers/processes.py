@@ -32,6 +32,20 @@ class NotInstalled(Exception):
 class Failed(Exception):
     """The peer failed; the message says why."""
 
+    status = "crashed"
+
+
+class TimedOut(Failed):
+    """It did not answer in time."""
+
+    status = "timed out"
+
+
+class Wrong(Failed):
+    """It answered, and the answer is wrong."""
+
+    status = "wrong"
+
 
 class Worker:
     """A peer's process, started with the first request and again after it died."""
@@ -68,7 +82,11 @@ class Worker:
         self._process = None
         if process is None:
             return
-        process.kill()
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):  # its session: with it whatever it has started
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
         process.wait()
         with suppress(OSError):  # a request that was never read
             process.stdin.close()
@@ -103,7 +121,7 @@ class Worker:
                 self._meanwhile()
                 if time.monotonic() > until:
                     self.stop()
-                    raise Failed(f"no answer within {limit:.0f} s") from None
+                    raise TimedOut(f"no answer within {limit:.0f} s") from None
         if not line:
             raise Failed(self._obituary())
         answer = json.loads(line)
@@ -112,6 +130,8 @@ class Worker:
             raise NotInstalled(answer["missing"])
         if "error" in answer:
             raise Failed(answer["error"])
+        if "wrong" in answer:
+            raise Wrong(answer["wrong"])
         return answer["ok"]
 
     def _obituary(self) -> str:

@@ -79,7 +79,7 @@ class Turns:
     peer: Peer
     extra: int = 0
     times: list[float] = field(default_factory=list)
-    failure: str = ""
+    failure: Failed | None = None
     skipped: str = ""
     expected: float = 0.0
     spent: float = 0.0
@@ -124,7 +124,7 @@ def take_turns(
         except NotInstalled:
             continue
         except Failed as error:
-            one.failure = str(error)
+            one.failure = error
         turns.append(one)
     for number in range(what.rounds):
         for one in turns:
@@ -141,7 +141,7 @@ def take_turns(
                 if not keep:
                     crew.release(one.peer)
             except Failed as error:
-                one.failure = str(error)
+                one.failure = error
             one.spent += time.monotonic() - begun
     for one in turns:
         crew.release(one.peer)
@@ -154,7 +154,7 @@ class Attempts:
     peer: Peer
     label: str
     verdicts: list[dict[str, Any]] = field(default_factory=list)
-    failure: str = ""
+    failure: Failed | None = None
 
 
 def attempt(
@@ -192,5 +192,5 @@ def attempt(
             except NotInstalled:
                 continue
             except Failed as error:
-                one.failure = str(error)
+                one.failure = error
             took[place] = time.monotonic() - begun

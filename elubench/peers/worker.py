@@ -14,19 +14,27 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any, TextIO
 
 import numpy as np
 
-from elubench import __version__
 from elubench.checks import Floats
 from elubench.peers.base import Adapter, Judge, Mixture, common_start, mean_loss
+from elubench.peers.libraries import NumPy
 
 _LONG = 1.0  # seconds; a longer call is not repeated to make sure
 _MOST_EXTRA = 200_000
 _TURNS = 4  # until one was not disturbed
 _MOST_SEEDS = 50
+_CHECKED, _MOST_CHECKED = (
+    3,
+    4_000_000,
+)  # iterations whose result is checked, on at most so many numbers
+
+
+class WrongAnswer(Exception):
+    """What a peer computed is not what it should have."""
 
 
 class Session:
@@ -45,11 +53,7 @@ class Session:
 
     def version(self) -> str:
         """The version that is installed."""
-        name = self._adapter.distribution
-        try:
-            return __version__ if name in ("", "elubench") else metadata.version(name)
-        except metadata.PackageNotFoundError:
-            return "?"
+        return self._adapter.version()
 
     def prepare(self, n: int, d: int, seed: int, solving: bool = False) -> None:
         """Draw the data and pass them on, unless done already; ``solving`` keeps a copy here."""
@@ -67,6 +71,7 @@ class Session:
         Also the seconds of a turn and of a call for one iteration. Compiles what needs compiling.
         """
         short = self._clock(1)
+        self._check()
         if short < 3.0 * _LONG or self._adapter.compiles:
             short = min(self._clock(1) for _ in range(2 if short < _LONG else 1))
         extra = 3 if short < _LONG else 1
@@ -121,6 +126,30 @@ class Session:
                 return {"seed": seed, "half_distance": found.half_distance, "loss": loss}
         raise RuntimeError(f"none of {_MOST_SEEDS} samples has its optimum within the radius")
 
+    def _check(self) -> None:
+        """Raise WrongAnswer where a few iterations raise the loss, or are not those of the model."""
+        from elubench.samples import gaussian
+
+        if self._has is None or self._has[0] * self._has[1] > _MOST_CHECKED:
+            return
+        found = self._adapter.iterate(_CHECKED)
+        if found is None:
+            return
+        X = gaussian(*self._has[:3])
+        loss, before = mean_loss(X, found), mean_loss(X, common_start(X))
+        if not loss <= before:
+            raise WrongAnswer(
+                f"{_CHECKED} EM iterations raise the loss from {before:.6g} to {loss:.6g}"
+            )
+        if self._adapter.exact:
+            reference = NumPy()
+            reference.prepare(X, common_start(X))
+            expected = mean_loss(X, reference.iterate(_CHECKED))
+            if abs(loss - expected) > 1e-9:
+                raise WrongAnswer(
+                    f"a loss of {loss:.12g} after {_CHECKED} iterations, not {expected:.12g}"
+                )
+
     def _clock(self, count: int) -> float:
         begun = time.perf_counter()
         result = self._adapter.iterate(count)
@@ -151,6 +180,8 @@ def serve(make: Callable[[], Adapter], requests: Iterable[str], answers: TextIO)
         request = json.loads(line)
         try:
             say({"ok": getattr(session, request.pop("do"))(**request)})
+        except WrongAnswer as error:
+            say({"wrong": str(error)})
         except Exception as error:
             say({"error": _said(error)})
 
