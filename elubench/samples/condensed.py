@@ -31,7 +31,7 @@ from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels.tiles import LARGEST, empty_tiles
 from elubench.samples.array import ArraySample, rows_of
-from elubench.samples.base import PASS, PackedSample, Read
+from elubench.samples.base import PASS, PackedSample, Read, Sample
 from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
 
 _LOST = 1e-15
@@ -69,15 +69,16 @@ class CondensedSample(PackedSample):
         self._set(_condensed(packed, own, X.exponent), lambda: X)
 
     @classmethod
-    def _made(cls, points: Points, source: Callable[[], PackedSample] | None) -> CondensedSample:
+    def of(cls, points: Points, source: Callable[[], Sample] | None) -> CondensedSample:
+        """The sample of points that bins have made; ``source`` gives one of all rows."""
         made = cls.__new__(cls)
         made._set(points, source)
         return made
 
-    def _set(self, points: Points, source: Callable[[], PackedSample] | None) -> None:
+    def _set(self, points: Points, source: Callable[[], Sample] | None) -> None:
         self._points = points
         self._source = source
-        self._full: PackedSample | None = None
+        self._full: Sample | None = None
         self.largest_u = points.largest_u
         rows = np.concatenate([points.base + points.local, points.rows])
         packed = empty_tiles(len(rows), 1, weighted=True)
@@ -95,7 +96,7 @@ class CondensedSample(PackedSample):
         """Number of weighted points that a pass reads."""
         return self.tiles.rows
 
-    def full(self) -> PackedSample:
+    def full(self) -> Sample:
         """The sample of all rows."""
         if self._full is None:
             if self._source is None:
@@ -148,21 +149,23 @@ class CondensedSample(PackedSample):
         old = self._points
         source = None if self._source is None else (lambda: self.full().about(origin))
         points = old._replace(base=old.base - by, rows=old.rows - by)
-        moved = CondensedSample._made(points, source)
+        moved = CondensedSample.of(points, source)
         moved.near = True
         return moved
 
-    def split(
-        self, fraction: float = 0.1, seed: int = 0
-    ) -> tuple[CondensedSample, CondensedSample]:
-        """Training and validation samples, the rows being those of :meth:`ArraySample.split`."""
+    def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[Sample, Sample]:
+        """Training and validation samples, the rows being those of the full sample's own split."""
         full = None if self._source is None else self.full()
-        if not isinstance(full, ArraySample):
+        split = getattr(full, "split", None)
+        if split is None:
             raise ValueError(
                 "the sample must have its rows to be split, got one condensed by parts or moved"
             )
-        train, held_out = full.split(fraction, seed)
-        return CondensedSample(train), CondensedSample(held_out)
+        train, held = (
+            CondensedSample(part) if isinstance(part, ArraySample) else part.compact
+            for part in split(fraction, seed)
+        )
+        return train, held
 
 
 class Condenser(Bins):
@@ -182,7 +185,7 @@ class Condenser(Bins):
             raise ValueError(
                 f"at least 2 rows of positive weight must have been added, got {self.n_weighted}"
             )
-        return CondensedSample._made(self.points(), None)
+        return CondensedSample.of(self.points(), None)
 
 
 def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
@@ -195,15 +198,20 @@ def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
         none, some = np.empty(0), kept > 0.0
         count = int(np.count_nonzero(some))
         return Points(0.0, none, none, rows[some], kept[some], exponent, n, count, math.inf)
-    bins = Bins(*_range(X))
+    bins = Bins(*range_of(rows_of(X, rows_to_look_at(n))[:, 0]))
     bins.add_scaled(X, weights, exponent)
     return bins.points()
 
 
-def _range(X: Any) -> tuple[float, float]:
-    """Where most rows are, judged by one at random from each of many equal parts."""
+def rows_to_look_at(n: int) -> NDArray[np.int64]:
+    """Numbers of rows that decide on the range: one at random from each of many equal parts."""
     at = (np.arange(_LOOKED_AT) + np.random.default_rng(0).random(_LOOKED_AT)) / _LOOKED_AT
-    rows = np.sort(rows_of(X, (at * len(X)).astype(np.int64))[:, 0])
+    return (at * n).astype(np.int64)
+
+
+def range_of(rows: Floats) -> tuple[float, float]:
+    """Where most rows are, judged by some of them."""
+    rows = np.sort(rows)
     rows = rows[np.abs(rows) <= LARGEST]
     if not rows.size:
         return -1.0, 1.0

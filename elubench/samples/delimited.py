@@ -30,11 +30,7 @@ class Text(NamedTuple):
 
 def read_text(path: Path) -> Text:
     """The columns of a file; they are named "1", "2", ... if its first row consists of numbers."""
-    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
-    header = next(_rows(path, separator), None)
-    if header is None:
-        raise ValueError("there are no rows")
-    headless = all(is_number(field, separator != ",") for field in header)
+    separator, headless, _ = first_row(path)
     _check_widths(path, separator, headless)
 
     def read(decimal: str) -> pd.DataFrame:
@@ -49,7 +45,7 @@ def read_text(path: Path) -> Text:
         )
 
     frame, notes = read("."), []
-    if separator != "," and any(_has_decimal_commas(frame[name]) for name in frame):
+    if separator != "," and any(has_decimal_commas(frame[name]) for name in frame):
         frame = read(",")
         notes.append(
             f"{_NAMES[separator]} separate the fields, so commas are read as decimal points"
@@ -57,6 +53,15 @@ def read_text(path: Path) -> Text:
     if headless:
         frame.columns = pd.Index([str(j + 1) for j in range(frame.shape[1])])
     return Text(frame, notes)
+
+
+def first_row(path: Path) -> tuple[str, bool, list[str]]:
+    """The separator, whether the first row consists of numbers, and its fields."""
+    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path)
+    header = next(_rows(path, separator), None)
+    if header is None:
+        raise ValueError("there are no rows")
+    return separator, all(is_number(field, separator != ",") for field in header), header
 
 
 def is_number(field: str, decimal_comma: bool = False) -> bool:
@@ -104,7 +109,8 @@ def _check_widths(path: Path, separator: str, headless: bool) -> None:
             )
 
 
-def _has_decimal_commas(column: pd.Series) -> bool:
+def has_decimal_commas(column: pd.Series) -> bool:
+    """Whether a column holds text that is a number with a decimal comma."""
     if pd.api.types.is_numeric_dtype(column):
         return False
     return bool(column.astype(str).str.fullmatch(_DECIMAL_COMMA).any())

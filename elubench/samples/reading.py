@@ -55,21 +55,18 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
 def _read(
     path: Path, suffix: str, columns: Sequence[str] | None
 ) -> tuple[Any, list[str], list[str]]:
-    if columns is not None and len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"columns must be different, got {twice!r} more than once")
     if suffix == ".npy":
         return *_chosen_columns(_array(path), columns), []
     notes: list[str] = []
     if suffix == ".parquet":
-        frame = _undamaged(lambda: pd.read_parquet(path))
+        frame = undamaged(lambda: pd.read_parquet(path))
     else:
         frame, notes = read_text(path)
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return *_chosen(frame, columns), notes
 
 
-def _undamaged(read: Callable[[], Any]) -> Any:
+def undamaged(read: Callable[[], Any]) -> Any:
     """What a library reads from a file; whatever a damaged one makes it raise is a ValueError."""
     try:
         return read()
@@ -80,8 +77,27 @@ def _undamaged(read: Callable[[], Any]) -> Any:
         raise ValueError(f"the file cannot be read ({type(error).__name__}: {why})") from error
 
 
+class NpyHeader(NamedTuple):
+    """What a ``.npy`` file says of its array, which has two dimensions, and where that begins."""
+
+    shape: tuple[int, int]
+    dtype: Any
+    by_columns: bool
+    offset: int
+
+
+def npy_header(path: Path) -> NpyHeader:
+    """The header of a file, judged as :func:`read_table` does."""
+    try:
+        array = _array(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+    return NpyHeader(array.shape, array.dtype, by_columns, array.offset)
+
+
 def _array(path: Path) -> Any:
-    values = _undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+    values = undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
     if not isinstance(values, np.ndarray):
         values.close()
         raise ValueError("the file must hold one array, got an .npz archive; save the array alone")
@@ -100,8 +116,7 @@ def _chosen_columns(values: Any, columns: Sequence[str] | None) -> tuple[Any, li
     names = [str(j + 1) for j in range(values.shape[1])]
     if columns is None:
         return values, names
-    _check_names(columns, names)
-    return values[:, [names.index(name) for name in columns]], list(columns)
+    return values[:, places_of(columns, names)], list(columns)
 
 
 def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
@@ -120,17 +135,22 @@ def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
+def places_of(asked: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Where the columns asked for are; ValueError for one that is not there, or asked for twice."""
+    if len(set(asked)) < len(asked):
+        twice = next(name for name in asked if asked.count(name) > 1)
+        raise ValueError(f"columns must be different, got {twice!r} more than once")
     for name in asked:
         if name not in names:
             shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise ValueError(f"there is no column {name!r}; the columns are {shown}")
+    return [names.index(name) for name in asked]
 
 
 def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
     names = [str(name) for name in frame.columns]
     if columns is not None:
-        _check_names(columns, names)
+        places_of(columns, names)
         frame, names = frame[list(columns)], list(columns)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
