@@ -23,13 +23,18 @@ from elubench.checks import Floats
 from elubench.kernels import layout, moments, packing, reduction
 from elubench.kernels._jit import ready
 from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, Tiles, aligned, empty_tiles, tile_rows
-from elubench.samples.base import PackedSample, RawMoments, Sample, Shape, far_origin, thin_places
+from elubench.samples.array import ArraySample
+from elubench.samples.base import RawMoments, Sample, Shape, far_origin, thin_places
 from elubench.samples.bins import CHUNK_ROWS, Bins
-from elubench.samples.condensed import CondensedSample, range_of, rows_to_look_at
+from elubench.samples.condensed import (
+    CONDENSED_FROM,
+    DENSE,
+    CondensedSample,
+    range_of,
+    rows_to_look_at,
+)
 
 NO_WEIGHT = -2000  # exponent of a chunk in which every weight is 0
-_CONDENSED_FROM = 50_000  # rows of one column; with fewer, passes cost less than condensing
-_DENSE = 0.25  # share of the rows that condensing may leave
 
 #: Told what is being read, how many rows of it are done, and how many there are.
 Progress = Callable[[str, int, int], None]
@@ -56,7 +61,7 @@ class View(NamedTuple):
         if self.origin is not None:
             data = aligned(tiles.data.size).reshape(tiles.data.shape)
             np.subtract(tiles.data, self.origin[:, None], out=data)
-            data[-1, :, tiles.rows - (len(data) - 1) * data.shape[2] :] = 0.0
+            data[-1, :, tiles.rows - (len(data) - 1) * tile_rows(len(self.origin)) :] = 0.0
             tiles = tiles._replace(data=data)
         if self.held != (0.0, 1.0):
             weights = aligned(len(tiles.data) * tiles.data.shape[2])
@@ -98,10 +103,10 @@ class ChunkedSample(Sample):
         """The exponent of every chunk and what a job makes of it, in the order of the chunks."""
 
     @abstractmethod
-    def _pieces(self, starts: Any, length: int) -> Chunk:
-        """So many rows from each of these numbers on, one after the other, as one chunk.
+    def _pieces(self, starts: Any, length: int) -> tuple[Floats, Floats | None]:
+        """So many rows from each of these numbers on, one after the other, and their weights.
 
-        ``length`` is 1 or that of a tile.
+        Each lies within a chunk.
         """
 
     def _made(self, job: Job, what: str) -> Iterator[tuple[int, Any]]:
@@ -169,12 +174,26 @@ class ChunkedSample(Sample):
         places = thin_places(-(-self._rows // size), -(-rows // size))
         if places is None or self._view.held != (0.0, 1.0):
             return self
-        chunk = self._view.of(self._pieces(places * size, size))
-        if chunk.tiles.weights.size and not chunk.tiles.weights.any():
+        found, weights = self._pieces(places * size, size)
+        if weights is not None and np.count_nonzero(weights) < 2:
             return self
-        thin = PackedSample(chunk.tiles, chunk.tiles.rows, chunk.exponent)
+        thin = ArraySample(self._moved(found), weights)
         thin.near = self.near
         return thin
+
+    def some_rows(self, most: int) -> ArraySample:
+        """About so many of the rows, or all if there are no more, in memory."""
+        thin = self.thinned(most)
+        if isinstance(thin, ArraySample):
+            return thin
+        parts = [part for _, part in self._made(_unpacked, "rows")]
+        rows = np.concatenate([rows for rows, _ in parts])
+        return ArraySample(
+            rows, np.concatenate([own for _, own in parts]) if self.weighted else None
+        )
+
+    def _moved(self, rows: Floats) -> Floats:
+        return rows if self._view.origin is None else rows - self._view.origin
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         return self._sums(partial(_sums, u=u, b=b, want=want), "pass")
@@ -192,16 +211,15 @@ class ChunkedSample(Sample):
     @cached_property
     def compact(self) -> Sample:
         """Condensed into weighted points, in one read, if there is one column and it pays."""
-        if self.d > 1 or self._rows < _CONDENSED_FROM:
+        if self.d > 1 or self._rows < CONDENSED_FROM:
             return self
         look = rows_to_look_at(self._rows)
-        pieces = View(self._view.origin).of(self._pieces(look, 1))
-        low, high = range_of(pieces.tiles.data.reshape(-1)[: len(look)])
+        low, high = range_of(self._moved(self._pieces(look, 1)[0])[:, 0])
         bins = Bins(low, high)
         for _, part in self._made(partial(_condense, low=low, high=high), "condensing"):
             bins.merge(part)
         sample = CondensedSample.of(bins.points()._replace(n=self.n), lambda: self)
-        return sample if sample.condensed_to <= _DENSE * sample.n else self
+        return sample if sample.condensed_to <= DENSE * sample.n else self
 
 
 def combined(parts: list[Floats], total: float) -> Floats:
@@ -241,20 +259,6 @@ def pack_chunk(
     if ready(packing.pack)(rows.reshape(-1), *arguments) != packing.FINE:
         raise ValueError(f"X must be {_bad_number(rows, first, names)}")
     return Chunk(tiles, first, exponent)
-
-
-def unjudged(rows: Floats, weights: Floats | None) -> Chunk:
-    """Rows (m, d) as a chunk, of whole tiles unless d = 1, whatever their numbers are."""
-    m, d = rows.shape
-    tiles, exponent = empty_tiles(m, d, weights is not None), 0
-    if d == 1:
-        tiles.data.reshape(-1)[:m] = rows[:, 0]
-    else:
-        tiles.data[:] = rows.reshape(len(tiles.data), -1, d).transpose(0, 2, 1)
-    if weights is not None:
-        exponent = math.frexp(float(weights.max()))[1]
-        tiles.weights.reshape(-1)[:m] = np.ldexp(weights, -exponent)
-    return Chunk(tiles, 0, exponent)
 
 
 def room_for(room: Tiles, m: int) -> Tiles:
@@ -309,6 +313,12 @@ def _moments(chunk: Chunk) -> tuple[Floats, int]:
     ready(packing.moments)(tiles.data, tiles.weights, tiles.rows, sums)
     count = np.count_nonzero(tiles.weights) if tiles.weights.size else tiles.rows
     return combined(list(sums), 1.0), int(count)
+
+
+def _unpacked(chunk: Chunk) -> tuple[Floats, Floats]:
+    (data, weights, n), d = chunk.tiles, chunk.tiles.data.shape[1]
+    rows = np.ascontiguousarray(data.transpose(0, 2, 1).reshape(-1, d)[:n])
+    return rows, np.ldexp(weights.reshape(-1)[:n], chunk.exponent)
 
 
 def _condense(chunk: Chunk, low: float, high: float) -> Bins:

@@ -34,6 +34,8 @@ from elubench.samples.array import ArraySample, rows_of
 from elubench.samples.base import PASS, PackedSample, Read, Sample
 from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
 
+#: Rows of one column from which on condensing pays, and the share of them that it may leave.
+CONDENSED_FROM, DENSE = 50_000, 0.25
 _LOST = 1e-15
 _FEW_ROWS = 8192  # are all kept: condensing would leave as many points
 _LOOKED_AT = 4096  # rows that decide on the range

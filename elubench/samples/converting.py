@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from elubench.checks import Floats
 from elubench.samples.chunked import Progress
 from elubench.samples.delimited import first_row, has_decimal_commas
 from elubench.samples.packed import PackedRows, Position, pack_file
-from elubench.samples.reading import undamaged
+from elubench.samples.reading import check_regular, undamaged
 from elubench.samples.stored import as_numbers, chosen
 
 _SUFFIXES = (".parquet", ".csv", ".tsv")
@@ -41,6 +39,7 @@ def source_files(path: str | os.PathLike[str]) -> list[Path]:
     elif glob.has_magic(str(path)) and not given.exists():
         found = [Path(one) for one in glob.glob(str(path))]
     else:
+        check_regular(given)
         return [given]
     if not found:
         raise FileNotFoundError(None, "no .npy, .parquet, .csv or .tsv files", str(path))
@@ -71,7 +70,9 @@ def converted(
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     source = {
-        "files": [[file.name, s.st_size, s.st_mtime_ns] for file, s in zip(files, states, strict=True)],
+        "files": [
+            [file.name, s.st_size, s.st_mtime_ns] for file, s in zip(files, states, strict=True)
+        ],
         "columns": reader.names,
         "weights": weights,
     }
@@ -101,12 +102,11 @@ class _Parquet:
 
     def __init__(self, files: list[Path], columns: Sequence[str] | None, weights: str | None):
         self._files = files
-        schema = undamaged(lambda: pq.read_schema(files[0]))
-        self.names = chosen([str(name) for name in schema.names], columns, weights)
+        self.names = chosen(_parquet(files[0]).schema_arrow.names, columns, weights)
         self._columns = [*self.names, *([] if weights is None else [weights])]
         counts = []
         for file in files:
-            about = undamaged(lambda file=file: pq.ParquetFile(file))
+            about = _parquet(file)
             for name in self._columns:
                 _check_type(about.schema_arrow, name, file)
             counts.append(about.metadata.num_rows)
@@ -117,7 +117,7 @@ class _Parquet:
     def pieces(self, position: Position | None) -> _Pieces:
         begin, group = position or [0, 0]
         for number in range(begin, len(self._files)):
-            file = undamaged(lambda number=number: pq.ParquetFile(self._files[number]))
+            file = _parquet(self._files[number])
             groups = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
             done = self._before[number] + sum(groups[:group])
             for k in range(group, len(groups)):
@@ -135,10 +135,18 @@ class _Parquet:
         for name in self._columns:
             column = batch.column(batch.schema.get_field_index(name))
             if column.null_count:
-                row = first + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                row = first + int(
+                    np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]
+                )
                 raise ValueError(f"column {name!r} has a missing value in row {row + 1:,}")
             parts.append(as_numbers(column.to_numpy(zero_copy_only=False)))
         return np.column_stack(parts)
+
+
+def _parquet(file: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    return undamaged(lambda: pq.ParquetFile(file))
 
 
 def _each(batches: Iterator[Any]) -> Iterator[Any]:
@@ -150,6 +158,8 @@ def _each(batches: Iterator[Any]) -> Iterator[Any]:
 def _check_type(schema: Any, name: str, file: Path) -> None:
     if name not in schema.names:
         raise ValueError(f"there is no column {name!r} in {file.name}")
+    import pyarrow as pa
+
     kind = schema.field(name).type
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         raise ValueError(
@@ -191,10 +201,10 @@ class _Text:
             at = 0
 
     def _check_header(self, number: int) -> None:
-        if number and first_row(self._files[number])[1:] != first_row(self._files[0])[1:]:
-            if self._headless and first_row(self._files[number])[1]:
-                return
-            raise ValueError(f"{self._files[number].name} must have the header of the first file")
+        separator, headless, fields = first_row(self._files[number])
+        same = len(fields) == len(self._every) if headless else fields == self._every
+        if (separator, headless) != (self._separator, self._headless) or not same:
+            raise ValueError(f"{self._files[number].name} must have the columns of the first file")
 
     def _numbers(self, lines: bytes, first: int) -> Floats:
         def read(decimal: str) -> pd.DataFrame:

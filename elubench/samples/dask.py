@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,13 @@ from elubench.checks import Floats
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
 from elubench.samples import cluster
 from elubench.samples.chunked import (
-    Chunk, ChunkedSample, Job, Progress, chunk_blocks, pack_chunk, unjudged,
-)  # fmt: skip
+    Chunk,
+    ChunkedSample,
+    Job,
+    Progress,
+    chunk_blocks,
+    pack_chunk,
+)
 from elubench.samples.cluster import EngineError
 from elubench.samples.converting import source_files
 from elubench.samples.delimited import first_row
@@ -120,14 +126,13 @@ class DaskSample(ChunkedSample):
 
     def _packed(self, array: Any, weights: Any) -> list[Any]:
         """Futures of the chunks, once all of them are there."""
-        import dask
-
+        delayed: Any = import_module("dask").delayed
         rows = self.chunk_rows
         parts = array.rechunk({0: rows, 1: -1}, method="tasks").to_delayed().ravel()
         own = [None] * len(parts)
         if weights is not None:
             own = weights.rechunk({0: rows}, method="tasks").to_delayed().ravel()
-        pack = dask.delayed(_pack, pure=False)
+        pack = delayed(_pack, pure=False)
         made = [
             pack(part, weight, rows * place, self.names, __version__)
             for place, (part, weight) in enumerate(zip(parts, own, strict=True))
@@ -170,7 +175,7 @@ class DaskSample(ChunkedSample):
                 return list(self._client.gather(futures))
             return [self._result(future) for future in futures]
 
-    def _pieces(self, starts: Any, length: int) -> Chunk:
+    def _pieces(self, starts: Any, length: int) -> tuple[Floats, Floats | None]:
         numbers = starts // self.chunk_rows
         some = np.unique(numbers).tolist()
         jobs: list[Job] = [
@@ -180,8 +185,8 @@ class DaskSample(ChunkedSample):
         found = self._round(jobs, [self._chunks[k] for k in some], "looking")
         rows = np.concatenate([rows for _, (rows, _) in found])
         if not self.weighted:
-            return unjudged(rows, None)
-        return unjudged(rows, np.concatenate([weights for _, (_, weights) in found]))
+            return rows, None
+        return rows, np.concatenate([weights for _, (_, weights) in found])
 
 
 class _Home:
@@ -261,18 +266,18 @@ def _from_files(paths: Any) -> Any:
 
 
 def _from_npy(files: list[Path]) -> Any:
-    import dask
-    import dask.array
+    arrays: Any = import_module("dask.array")
+    delayed: Any = import_module("dask").delayed
 
     parts = []
     for file in files:
-        (n, width), dtype, *_ = npy_header(file)
+        n, width = npy_header(file).shape
         step = BLOCK_ROWS * chunk_blocks(width, _MOST_NUMBERS // 8)
         for start in range(0, n, step):
             stop = min(start + step, n)
-            rows = dask.delayed(_npy_rows)(file, start, stop)
-            parts.append(dask.array.from_delayed(rows, (stop - start, width), np.float64))
-    return dask.array.concatenate(parts)
+            rows = delayed(_npy_rows)(file, start, stop)
+            parts.append(arrays.from_delayed(rows, (stop - start, width), np.float64))
+    return arrays.concatenate(parts)
 
 
 # On workers

@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
+from elubench.checks import Floats
 from elubench.kernels.region import threads
-from elubench.kernels.tiles import BLOCK_ROWS, empty_tiles, tile_rows
+from elubench.kernels.tiles import BLOCK_ROWS, empty_tiles
 from elubench.samples.chunked import (
-    NO_WEIGHT, Chunk, ChunkedSample, Job, Progress, chunk_blocks, unjudged,
-)  # fmt: skip
+    NO_WEIGHT,
+    Chunk,
+    ChunkedSample,
+    Job,
+    Progress,
+    chunk_blocks,
+)
 from elubench.samples.converting import converted, source_files
 from elubench.samples.stored import NpyRows, StoredRows
 
@@ -120,12 +126,13 @@ class FileSample(ChunkedSample):
         weights.reshape(-1)[: tiles.rows] = np.ldexp(given, -exponent)
         return chunk._replace(tiles=tiles._replace(weights=weights), exponent=exponent)
 
-    def _pieces(self, starts: Any, length: int) -> Chunk:
+    def _pieces(self, starts: Any, length: int) -> tuple[Floats, Floats | None]:
         rows = np.empty((len(starts), length, self.d))
         weights = np.empty((len(starts), length)) if self.weighted else None
         for place, start in enumerate(starts.tolist()):
             rows[place], own = self._source.rows(start, start + length)
             if weights is not None:
-                weights[place] = own if self._weights is None else self._weights[start : start + length]
+                given = self._weights
+                weights[place] = own if given is None else given[start : start + length]
         self._source.file.check()
-        return unjudged(rows.reshape(-1, self.d), None if weights is None else weights.reshape(-1))
+        return rows.reshape(-1, self.d), None if weights is None else weights.reshape(-1)

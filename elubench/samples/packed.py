@@ -5,8 +5,8 @@
     its length (8 bytes) and ``MAGIC``
 
 The file gets its name when it is complete. Until then it is NAME.part, and NAME.part.json says how many
-rows are safe on disk and where in the source the next ones begin; another process goes on from there. One
-process at a time converts: whoever finds the part locked waits for the other to finish.
+rows are safe on disk and where in the source the next ones begin; another process goes on from there.
+One process at a time converts: whoever finds the part locked waits for the other to finish.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class PackedRows:
         self.file.read_into(raw, self._at(begin * self._size))
         flat = raw.transpose(0, 2, 1).reshape(-1, self._width)
         flat = flat[start - begin * self._size : stop - begin * self._size]
-        return np.ascontiguousarray(flat[:, : self._d]), flat[:, -1].copy() if self.weighted else None
+        return np.ascontiguousarray(flat[:, : self._d]), flat[
+            :, -1
+        ].copy() if self.weighted else None
 
     def _at(self, row: int) -> int:
         return row // self._size * self._width * self._size * 8
@@ -88,8 +90,8 @@ def pack_file(
     """Write a packed file of what ``pieces`` yields, from a position on.
 
     That is rows, weights being their last column; the position after them, or None where nobody can
-    begin; and the share of the source that is read. ``source`` is whatever must be equal for the file, or a part of it, to be used again.
-    ``report`` is told the rows done, and the share.
+    begin; and the share of the source that is read. ``source`` is whatever must be equal for the file,
+    or a part of it, to be used again. ``report`` is told the rows done, and the share.
     """
     with _part(target) as part:
         if _is_of(target, source):
@@ -98,13 +100,13 @@ def pack_file(
         writer = _Writer(part, weighted, names)
         state = _state(state_path, source)
         if state is not None and writer.resume(state["rows"]):
-            position: Position | None = state["position"]
+            begin: Position | None = state["position"]
         else:
             writer.file.truncate(0)
-            position = None
+            begin = None
         saved = time.monotonic()
         with writer.file:
-            for rows, position, share in pieces(position):
+            for rows, position, share in pieces(begin):
                 writer.add(rows)
                 report(writer.n, share)
                 if position is not None and time.monotonic() - saved > _SAFE_SECONDS:

@@ -33,11 +33,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
     """Read the given columns, by default all; they must be numeric and complete."""
     path = Path(path)
     suffix = path.suffix.lower()
-    kind = os.stat(
-        path
-    ).st_mode  # raises OSError for a bad path; opening a pipe would wait for ever
-    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-        raise ValueError(f"{path}: must be a regular file, got a pipe, socket or device")
+    check_regular(path)
     with open(path, "rb") as file:
         empty = not file.read(1)
     if suffix not in SUFFIXES:
@@ -50,6 +46,13 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
         return Table(values, names, (*notes, *_suspicious(values, names)))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def check_regular(path: Path) -> None:
+    """Raise OSError for a path that leads nowhere, ValueError for a pipe, which might never end."""
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise ValueError(f"{path}: must be a regular file, got a pipe, socket or device")
 
 
 def _read(

@@ -7,6 +7,7 @@ error, but touching such a page of a map ends the process.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,12 +29,13 @@ class UnchangedFile:
 
     def __init__(self, path: Path):
         self.path = path
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  open as long as the sample is
+        self._number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._number)
         self._state = self._now()
         self.size = self._state[0]
 
     def _now(self) -> tuple[int, int]:
-        found = os.fstat(self._file.fileno())
+        found = os.fstat(self._number)
         return found.st_size, found.st_mtime_ns
 
     def check(self) -> None:
@@ -46,7 +48,7 @@ class UnchangedFile:
         left = memoryview(room).cast("B")
         while len(left):
             if hasattr(os, "preadv"):
-                count = os.preadv(self._file.fileno(), [left], offset)
+                count = os.preadv(self._number, [left], offset)
             else:
                 with open(self.path, "rb", buffering=0) as file:
                     file.seek(offset)
@@ -114,9 +116,7 @@ def as_numbers(raw: Any) -> Floats:
         return np.ascontiguousarray(raw, dtype=np.float64)
 
 
-def chosen(
-    every: Sequence[str], columns: Sequence[str] | None, weights: str | None
-) -> list[str]:
+def chosen(every: Sequence[str], columns: Sequence[str] | None, weights: str | None) -> list[str]:
     """Names of the columns to fit: those asked for, or all but the weights."""
     asked = list(columns) if columns is not None else [name for name in every if name != weights]
     places_of([*asked, *([] if weights is None else [weights])], every)
