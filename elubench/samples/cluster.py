@@ -110,7 +110,8 @@ def wait_for(
     dask = distributed()
     while True:
         try:
-            dask.wait(futures, timeout=_LOOK)
+            with client.as_current():
+                dask.wait(futures, timeout=_LOOK)
         except (TimeoutError, dask.TimeoutError):
             if client.status != "running":
                 raise dask.comm.CommClosedError("the client is closed") from None

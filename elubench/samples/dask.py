@@ -55,7 +55,7 @@ class DaskSample(ChunkedSample):
     Parameters
     ----------
     collection : a Dask array (n, d) or DataFrame; or the path of files, as for :class:`FileSample`, or
-        a list of such paths.
+        a list of such paths. A DataFrame, Parquet and text are read twice, first to count the rows.
     weights : None, the name of a column, or a Dask array (n,).
     columns : names of the columns to read, by default all; those of arrays are "1", "2", ...
     client : of the cluster. By default Dask's current one, or else one of new processes on this
@@ -219,8 +219,11 @@ def _arrays(
         for one in [*names, *([] if name is None else [name])]:
             if getattr(collection.dtypes[one], "kind", "O") not in "fiub":
                 raise ValueError(f"column {one!r} is not numeric ({collection.dtypes[one]})")
-        array = collection[names].to_dask_array(lengths=True)
-        own = None if name is None else collection[name].to_dask_array(lengths=True)
+        # not lengths=True: Dask may count other partitions than those that it then reads
+        array = collection[[*names, *([] if name is None else [name])]].to_dask_array()
+        array.compute_chunk_sizes()
+        own = None if name is None else array[:, -1]
+        array = array[:, : len(names)]
     elif hasattr(collection, "chunks"):
         array = collection if collection.ndim == 2 else collection[:, None]
         if array.ndim != 2:
