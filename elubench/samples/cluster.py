@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -122,17 +123,21 @@ def wait_for(
 
 
 def _local(dask: Any, workers: int) -> Any:
-    """Processes of this machine with one thread each."""
-    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return dask.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        env=one,
-    )
+    """Processes of this machine with one thread each.
+
+    Numba reads its number of threads once, perhaps as soon as a process imports the user's script: it
+    must be in the environment before that. For BLAS and OpenMP Dask sees to it.
+    """
+    threads = "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS"
+    with import_module("dask.config").set({threads: 1}):
+        return dask.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import numpy as np
 
 from elubench import __version__
 from elubench.checks import Floats
+from elubench.kernels.region import one_thread
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
 from elubench.samples import cluster
 from elubench.samples.chunked import (
@@ -33,7 +34,7 @@ from elubench.samples.reading import npy_header
 from elubench.samples.stored import NpyRows, as_numbers, chosen
 
 _MOST_NUMBERS = 1 << 27  # in a chunk: 1 GB
-_PER_THREAD = 4  # chunks, so that threads have about the same work
+_PER_THREAD = 2  # chunks at least, so that threads have about the same work
 _MANY_PER_THREAD = 32
 _THEN = "the data are still where they were: run it again"
 
@@ -77,12 +78,13 @@ class DaskSample(ChunkedSample):
         self._home = _Home(client)
         self._client, self._progress = self._home.client, progress or (lambda *_: None)
         with self._connected(), self._client.as_current():
-            array, row_weights, self.names = _arrays(collection, columns, weights)
+            threads = self._threads()
+            array, row_weights, self.names = _arrays(collection, columns, weights, threads)
             self.n, self.d = (int(size) for size in array.shape)
             if self.n < 2:
                 raise ValueError(f"X must have at least 2 rows, got {self.n}")
             self._rows, self.weighted = self.n, row_weights is not None
-            self.chunk_rows = self._choose_rows(array.chunks[0])
+            self.chunk_rows = self._choose_rows(array.chunks[0], threads)
             self._chunks = self._packed(array, row_weights)
 
     def close(self) -> None:
@@ -99,15 +101,17 @@ class DaskSample(ChunkedSample):
     def _connected(self) -> Any:
         return cluster.connected(self._client, self._home.where, _THEN)
 
-    def _choose_rows(self, partitions: tuple[int, ...]) -> int:
-        """Rows of a chunk: such that no rows move, if this gives neither few chunks nor many."""
+    def _threads(self) -> int:
+        """Threads of all workers, once there are any."""
         try:
             self._client.wait_for_workers(1, timeout=cluster.PATIENCE)
         except TimeoutError:
             raise EngineError(f"there is no Dask worker at {self._home.where}") from None
-        threads = max(1, sum(self._client.nthreads().values()))
-        numbers = min(_MOST_NUMBERS, self.n * self.d // (_PER_THREAD * threads))
-        wanted = BLOCK_ROWS * chunk_blocks(self.d, numbers)
+        return max(1, sum(self._client.nthreads().values()))
+
+    def _choose_rows(self, partitions: tuple[int, ...], threads: int) -> int:
+        """Rows of a chunk: such that no rows move, if this gives neither few chunks nor many."""
+        wanted = _wanted_rows(self.n, self.d, threads)
         rows, least = wanted, BLOCK_ROWS * chunk_blocks(self.d, 0)
         while rows >= least:
             still = all(size % rows == 0 for size in partitions[:-1])
@@ -205,12 +209,18 @@ class _Home:
         self.close = weakref.finalize(self, opened.close)
 
 
+def _wanted_rows(n: int, d: int, threads: int) -> int:
+    """Rows of a chunk that gives every thread a few, none too large."""
+    numbers = min(_MOST_NUMBERS, n * d // (_PER_THREAD * threads))
+    return BLOCK_ROWS * chunk_blocks(d, numbers)
+
+
 def _arrays(
-    collection: Any, columns: Sequence[str] | None, weights: Any
+    collection: Any, columns: Sequence[str] | None, weights: Any, threads: int
 ) -> tuple[Any, Any, list[str]]:
     """A Dask array (n, d) with known chunks, one of weights or None, and the names of the columns."""
     if isinstance(collection, str | os.PathLike | list | tuple):
-        collection = _from_files(collection)
+        collection = _from_files(collection, threads)
     name = weights if isinstance(weights, str) else None
     if hasattr(collection, "dtypes"):
         every = [str(column) for column in collection.columns]
@@ -247,7 +257,7 @@ def _arrays(
     return array, own, names
 
 
-def _from_files(paths: Any) -> Any:
+def _from_files(paths: Any, threads: int) -> Any:
     """A collection of what is in the files."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for one in given for file in source_files(one)]
@@ -255,7 +265,7 @@ def _from_files(paths: Any) -> Any:
     if len(kinds) > 1 or not kinds <= {".npy", ".parquet", ".csv", ".tsv"}:
         raise ValueError(f"files must be of one type, got {', '.join(sorted(kinds)) or 'none'}")
     if kinds == {".npy"}:
-        return _from_npy(files)
+        return _from_npy(files, threads)
     import dask.dataframe as frames
 
     named = [str(file) for file in files]
@@ -268,26 +278,36 @@ def _from_files(paths: Any) -> Any:
     return frames.read_csv(named, sep=separator, skipinitialspace=True, **names)
 
 
-def _from_npy(files: list[Path]) -> Any:
+def _from_npy(files: list[Path], threads: int) -> Any:
+    """An array whose partitions are chunks, each read from one file, or from several."""
     arrays: Any = import_module("dask.array")
     delayed: Any = import_module("dask").delayed
-
+    shapes = [npy_header(file).shape for file in files]
+    widths = {width for _, width in shapes}
+    if len(widths) > 1:
+        raise ValueError(f"files must have as many columns each, got {sorted(widths)}")
+    ends = np.cumsum([n for n, _ in shapes]).tolist()
+    n, width = ends[-1], shapes[0][1]
+    step = _wanted_rows(n, width, threads)
     parts = []
-    for file in files:
-        n, width = npy_header(file).shape
-        step = BLOCK_ROWS * chunk_blocks(width, _MOST_NUMBERS // 8)
-        for start in range(0, n, step):
-            stop = min(start + step, n)
-            rows = delayed(_npy_rows)(file, start, stop)
-            parts.append(arrays.from_delayed(rows, (stop - start, width), np.float64))
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        within = [
+            (file, max(start - (end - rows), 0), min(stop - (end - rows), rows))
+            for file, end, (rows, _) in zip(files, ends, shapes, strict=True)
+            if start < end and end - rows < stop
+        ]
+        rows = delayed(_npy_rows)(within)
+        parts.append(arrays.from_delayed(rows, (stop - start, width), np.float64))
     return arrays.concatenate(parts)
 
 
 # On workers
 
 
-def _npy_rows(file: Path, start: int, stop: int) -> Floats:
-    return NpyRows(file, None, None).rows(start, stop)[0]
+def _npy_rows(within: list[tuple[Path, int, int]]) -> Floats:
+    parts = [NpyRows(file, None, None).rows(start, stop)[0] for file, start, stop in within]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _pack(part: Any, weights: Any, first: int, names: list[str], version: str) -> Chunk:
@@ -302,7 +322,8 @@ def _pack(part: Any, weights: Any, first: int, names: list[str], version: str) -
 def _apply(job: Job, chunk: Chunk) -> tuple[int, Any]:
     data, weights, rows = chunk.tiles
     tiles = Tiles(_writable(data), _writable(weights), rows)
-    return chunk.exponent, job(chunk._replace(tiles=tiles))
+    with one_thread():  # a worker runs as many tasks at a time as it has threads
+        return chunk.exponent, job(chunk._replace(tiles=tiles))
 
 
 def _writable(array: Floats) -> Floats:

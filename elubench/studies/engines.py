@@ -16,9 +16,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numba
-
 from elubench import __version__, checks
+from elubench.kernels.region import one_thread
 from elubench.samples import cluster
 from elubench.samples.cluster import EngineError, client_at
 from elubench.studies.performing import MachineError, perform
@@ -115,12 +114,8 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
         spec.import_outside()
     except ValueError as error:
         raise EngineError(f"a worker cannot import what the study names: {error}") from None
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_thread():
         return _make(spec, task, "dask", False)
-    finally:
-        numba.set_num_threads(before)
 
 
 def dask(
