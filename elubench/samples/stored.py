@@ -7,6 +7,7 @@ error, but touching such a page of a map ends the process.
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,7 +71,7 @@ class StoredRows(Protocol):
         """Rows packed into this room; ValueError names the first bad number."""
 
     def rows(self, start: int, stop: int) -> tuple[Floats, Floats | None]:
-        """Rows (m, d) and their weights, as they are."""
+        """Rows (m, d) and their weights, as they are, until the thread reads others."""
 
 
 class NpyRows:
@@ -86,6 +87,7 @@ class NpyRows:
         every = [str(j + 1) for j in range(self._width)]
         self.names = chosen(every, columns, weights)
         self.weighted = weights is not None
+        self._own = threading.local()
         self._places = places_of([*self.names, *([] if weights is None else [weights])], every)
 
     def load(self, first: int, stop: int, room: Tiles) -> Chunk:
@@ -104,10 +106,17 @@ class NpyRows:
             for row, place in zip(raw, self._places, strict=True):
                 self.file.read_into(row, self._offset + (place * self.n + start) * size)
             return as_numbers(raw.T)
-        raw = np.empty((m, self._width), dtype=self._dtype)
+        raw = self._room(m)
         self.file.read_into(raw, self._offset + start * self._width * size)
         every = self._places == list(range(self._width))
         return as_numbers(raw if every else raw[:, self._places])
+
+    def _room(self, m: int) -> Any:
+        """Memory for m rows that the thread uses again: that of a new array is cleared first."""
+        room = getattr(self._own, "room", None)
+        if room is None or len(room) < m:
+            room = self._own.room = np.empty((m, self._width), dtype=self._dtype)
+        return room[:m]
 
 
 def as_numbers(raw: Any) -> Floats:
