@@ -16,16 +16,18 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import nnls
 
 import elubench as eb
 from elubench.kernels.tiles import BLOCK_ROWS
+from elubench.samples import dask
 from elubench.samples.cluster import client_at
-from elubench.samples.dask import _MOST_NUMBERS
 
 
 def rows_of(n, d):
@@ -46,21 +48,18 @@ def pass_seconds(sample, turns):
     return np.array(times), found
 
 
-def measured(options):
+def measured(options, folder):
     """A row for every number of workers, rows and chunks: those, and the median seconds of a pass."""
-    import dask.array as da
-
-    table, d = [], options.d
+    table, d, path = [], options.d, Path(folder) / "rows.npy"
     for workers in (1, 2):
         with client_at(None, workers) as client:
             for n in (2 * BLOCK_ROWS, int(options.rows) // 4, int(options.rows)):
                 X = rows_of(n, d)
+                np.save(path, X)
                 memory, expected = pass_seconds(eb.ArraySample(X), options.turns)
-                blocks = -(-n // BLOCK_ROWS)
-                for chunks in (2, 8, 32):
-                    size = 1 << max(0, (blocks // chunks).bit_length() - 1)
-                    collection = da.from_array(X, chunks=(size * BLOCK_ROWS, d))
-                    with eb.DaskSample(collection, client=client) as sample:
+                for chunks in (1, 4, 16):
+                    dask._PER_THREAD = chunks
+                    with eb.DaskSample(path, client=client) as sample:
                         seconds, found = pass_seconds(sample, options.turns)
                         number = len(sample._chunks)
                     same = bool((found == expected).all())
@@ -88,7 +87,7 @@ def predict(table, options):
     )
     rows, many = 10**12, 1000
     of_chunk = BLOCK_ROWS
-    while 2 * of_chunk * options.d <= min(_MOST_NUMBERS, rows * options.d // (2 * many)):
+    while 2 * of_chunk * options.d <= min(dask._MOST_NUMBERS, rows * options.d // (2 * many)):
         of_chunk *= 2
     count = -(-rows // of_chunk)
     latency = 2e-3 * options.latency  # there and back, in milliseconds
@@ -138,7 +137,9 @@ def main(arguments=None):
     parser.add_argument("--latency", type=float, default=0.2, help="ms, of a network one way")
     parser.add_argument("--kills", type=int, default=0)
     options = parser.parse_args(arguments)
-    predict(measured(options), options)
+    with tempfile.TemporaryDirectory() as folder:
+        table = measured(options, folder)
+    predict(table, options)
     return 0 if options.kills == 0 or kills(options) else 1
 
 
