@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from elubench.cli.machinery import engine
-from elubench.cli.progress import RowsBar
+from elubench.cli.progress import RowsBar, plain_warnings
 from elubench.samples import DaskSample
 from elubench.samples.cluster import client_at
 from elubench.samples.opening import Opened, opened
@@ -25,6 +25,7 @@ def data_of(options: argparse.Namespace, columns: Sequence[str] | None) -> Itera
             yield opened(options.data, columns, bar)
             return
         with (
+            plain_warnings(),
             client_at(where.scheduler, where.workers) as client,
             DaskSample(options.data, None, columns, client, bar) as sample,
         ):
