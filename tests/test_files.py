@@ -342,8 +342,10 @@ class TestChanges:
             if done:
                 os.truncate(tmp_path / "x.npy", 1000)
 
+        sample = eb.FileSample(tmp_path / "x.npy", progress=cut)
+        sample.chunk_rows = BLOCK_ROWS
         with pytest.raises(ChangedError):
-            eb.FileSample(tmp_path / "x.npy", progress=cut).moments()
+            sample.moments()
 
     def test_written_to(self, X, tmp_path):
         write(tmp_path / "x.npy", X)
