@@ -12,7 +12,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -125,19 +124,18 @@ def wait_for(
 def _local(dask: Any, workers: int) -> Any:
     """Processes of this machine with one thread each.
 
-    Numba reads its number of threads once, perhaps as soon as a process imports the user's script: it
-    must be in the environment before that. For BLAS and OpenMP Dask sees to it.
+    Numba's threads are limited in every task. NUMBA_NUM_THREADS would not do: Dask sets it either too
+    late, when a worker has imported the user's script and Numba with it, or in this process as well, and
+    Numba refuses to compile where it has changed.
     """
-    threads = "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS"
-    with import_module("dask.config").set({threads: 1}):
-        return dask.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        )
+    return dask.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    )
 
 
 @contextmanager
