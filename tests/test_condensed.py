@@ -344,7 +344,7 @@ def condense_all(monkeypatch):
 
     def now():
         monkeypatch.setattr(placing, "CONDENSED_FROM", 2)
-        monkeypatch.setattr(placing, "_DENSE", 1.0)
+        monkeypatch.setattr(placing, "DENSE", 1.0)
 
     return now
 
