@@ -161,7 +161,7 @@ class TestFiles:
         assert "max_iter must be between 1 and 9223372036854775807, got 9223372036854775808" in said
 
     def test_a_folder(self, tmp_path, capsys):
-        assert "directory" in failed(capsys, tmp_path)
+        assert "no .npy, .parquet, .csv or .tsv files" in failed(capsys, tmp_path)
 
 
 class TestOptions:

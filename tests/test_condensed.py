@@ -343,8 +343,8 @@ def condense_all(monkeypatch):
     """Called, makes every fit at d = 1 condense its data."""
 
     def now():
-        monkeypatch.setattr(placing, "_CONDENSED_FROM", 2)
-        monkeypatch.setattr(placing, "_DENSE", 1.0)
+        monkeypatch.setattr(placing, "CONDENSED_FROM", 2)
+        monkeypatch.setattr(placing, "DENSE", 1.0)
 
     return now
 
@@ -409,7 +409,7 @@ def test_moving_keeps_the_digits_of_the_differences():
 
 
 def test_data_that_do_not_condense_are_fitted_as_they_are(monkeypatch):
-    monkeypatch.setattr(placing, "_CONDENSED_FROM", 100)
+    monkeypatch.setattr(placing, "CONDENSED_FROM", 100)
     x = np.random.default_rng(0).standard_normal((scaled(4000, 400), 1))
     assert isinstance(placing.read(x, None), ArraySample)
 

@@ -14,6 +14,7 @@ from study_tools import assert_same_rows, replace_run, small
 
 import elubench as eb
 from elubench import studies
+from elubench.samples import cluster as cluster_module
 from elubench.studies import engines, performing, plan, reading
 
 distributed = pytest.importorskip("distributed")
@@ -190,7 +191,7 @@ class TestAccidents:
             client = distributed.Client(address, timeout=60, set_as_default=False)
             client.wait_for_workers(1, timeout=60)
             client.close()
-            monkeypatch.setattr(engines, "_PATIENCE", 2.0)
+            monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
             monkeypatch.setattr(engines, "_QUEUED_PER_WORKER", 2)
             with pytest.raises(engines.EngineError, match=said):
                 eb.run_study(STUDY, tmp_path / "out", "dask", scheduler=address, progress=kill)
@@ -199,7 +200,7 @@ class TestAccidents:
     def test_a_scheduler_without_workers(self, tmp_path, monkeypatch):
         with scheduler(0) as (address, _):
             distributed.Client(address, timeout=60, set_as_default=False).close()
-            monkeypatch.setattr(engines, "_PATIENCE", 2.0)
+            monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
             with pytest.raises(engines.EngineError, match="there has been no Dask worker at"):
                 eb.run_study(small(), tmp_path / "out", "dask", scheduler=address)
 
@@ -315,7 +316,7 @@ def _with_client(monkeypatch, spec, given, doomed):
     def client(*_):
         yield Client()
 
-    monkeypatch.setattr(engines, "_client", client)
+    monkeypatch.setattr(engines, "client_at", client)
     monkeypatch.setattr(distributed, "as_completed", Completed)
     yield from engines.Engine("dask").results(spec, given, lambda task: False)
 
@@ -327,7 +328,7 @@ class TestRefusals:
             eb.run_study(small(), tmp_path / "out", "dask")
 
     def test_nobody_at_the_address(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(engines, "_PATIENCE", 0.5)
+        monkeypatch.setattr(cluster_module, "PATIENCE", 0.5)
         with pytest.raises(engines.EngineError, match=r"no Dask scheduler answers at tcp://127"):
             eb.run_study(small(), tmp_path / "out", "dask", scheduler="tcp://127.0.0.1:9")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from elubench.cli import outputs
-from elubench.cli.machinery import INTERRUPTED, CommandError
+from elubench.cli.machinery import INTERRUPTED, CommandError, engine_options
 
 if TYPE_CHECKING:
     from elubench.fits import Fit
@@ -22,7 +22,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     from elubench.algorithms.known import commands
     from elubench.models.known import known
 
-    parser.add_argument("data", metavar="DATA", help=".csv, .tsv (.gz), .npy or .parquet")
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help=".csv, .tsv (.gz), .npy or .parquet; or a folder or a pattern of such",
+    )
     parser.add_argument(
         "--model",
         default="general",
@@ -90,6 +94,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-text", action="store_true", help="leave out columns that are not numeric"
     )
+    engine_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     outputs.add_options(parser)
 
@@ -97,9 +102,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the options, read the file, fit, and print or write the result."""
     from elubench.cli.compiling import compiling_shown
+    from elubench.cli.reading import data_of
     from elubench.fits import check_algorithm, compare, fit
-    from elubench.samples import ArraySample
-    from elubench.samples.reading import Wanted, read_table
+    from elubench.samples import ArraySample, Sample
 
     model = None if options.model == "all" else _model(options)
     if model is None and (options.p_value or options.interval or outputs.named(options)):
@@ -108,37 +113,37 @@ def run(options: argparse.Namespace) -> int:
         )
     check_algorithm(options.algorithm)
     outputs.check(options)
-    columns = None if options.columns is None else options.columns.split(",")
-    wanted = Wanted(
-        columns, options.weights, options.decimal, options.drop_missing, options.skip_text
-    )
-    table = read_table(options.data, wanted=wanted)
+    chosen = {
+        "algorithm": options.algorithm,
+        "validation": options.validation,
+        "seed": options.seed,
+        "starts": options.starts,
+        "max_iter": options.max_iter,
+        "level": options.level,
+    }
     try:
-        with compiling_shown():
-            sample = ArraySample(table.values, table.weights)
-            chosen = {
-                "algorithm": options.algorithm,
-                "validation": options.validation,
-                "seed": options.seed,
-                "starts": options.starts,
-                "max_iter": options.max_iter,
-                "level": options.level,
-            }
-            if model is None:
-                return _show(compare(sample, **chosen), options.json)
-            result = fit(sample, model, **chosen)
-            between = None if options.interval is None else result.interval(options.interval)
-            if options.p_value is not None:
-                _test(result, options.p_value, options.seed)
+        with data_of(options) as table:
+            with compiling_shown():
+                streamed = isinstance(table.values, Sample)
+                if streamed and options.predict is not None:
+                    raise ValueError("--predict must be left out for data read in parts")
+                sample = table.values if streamed else ArraySample(table.values, table.weights)
+                if model is None:
+                    return _show(compare(sample, **chosen), options.json)
+                result = fit(sample, model, **chosen)
+                between = None if options.interval is None else result.interval(options.interval)
+                if options.p_value is not None:
+                    _test(result, options.p_value, options.seed)
+            result = replace(result, notes=(*table.notes, *result.notes))
+            if options.json:
+                sure = {} if between is None else {"interval": between.as_dict()}
+                print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
+            else:
+                print(result.summary(between))
+            outputs.write(options, result, sample, table)
     except ValueError as error:
-        raise CommandError(f"{options.data}: {error}") from error
-    result = replace(result, notes=(*table.notes, *result.notes))
-    if options.json:
-        sure = {} if between is None else {"interval": between.as_dict()}
-        print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
-    else:
-        print(result.summary(between))
-    outputs.write(options, result, sample, table)
+        said = str(error).removeprefix(f"{options.data}: ")
+        raise CommandError(f"{options.data}: {said}") from error
     return INTERRUPTED if result.status == "interrupted" else 0
 
 

@@ -13,10 +13,11 @@ from typing import Any, TextIO
 
 from elubench.studies import Progress
 from elubench.studies.store import StoreWarning
-from elubench.text import duration
+from elubench.text import duration, number
 
 _QUIET_SECONDS = 30.0  # between lines where there is no terminal
 _FRAME_SECONDS = 0.2  # between updates of the bar
+_MOMENT = 1.0  # seconds for which no bar is needed
 
 
 class Bar:
@@ -75,6 +76,31 @@ class Bar:
     def _put(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+class RowsBar:
+    """A bar for each read of the rows that takes longer than a moment."""
+
+    def __init__(self, stream: TextIO | None = None):
+        self._bar = Bar(stream)
+        self._what, self._begun, self._before = "", 0.0, 0
+
+    def __call__(self, what: str, done: int, rows: int) -> None:
+        """Rows ``done`` of all ``rows`` in the read ``what``."""
+        now = time.monotonic()
+        if what != self._what or done <= self._before:
+            self._what, self._begun, self._before = what, now, done
+        spent = now - self._begun
+        if spent < _MOMENT or done == self._before:
+            return
+        speed = (done - self._before) / spent
+        left = duration((rows - done) / speed)
+        text = f"{what}: {done / rows:4.0%}  {number(speed, 3)} rows/s  {left} left"
+        self._bar.show(done / rows, text, done >= rows)
+
+    def close(self) -> None:
+        """End the bar's line."""
+        self._bar.close()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``elubench study``: show a grid of runs and its cost, run or resume it, count what is done."""
+"""``elubench study``: a grid of runs: show its cost, run or resume it, merge folders, count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMMARY = "show, run or resume a grid of runs"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The three actions and their options."""
+    """The actions and their options."""
     actions = parser.add_subparsers(metavar="ACTION", title="actions", dest="action", required=True)
     show = actions.add_parser("show", help="print a study, its size and what it will cost")
     show.add_argument("spec", metavar="PRESET|SPEC", help="name of a preset, or a TOML file")
@@ -30,6 +30,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--out", metavar="DIR", required=True, help="the study's folder")
     engine_options(start)
     start.add_argument("--retry-failed", action="store_true", help="run failed tasks again")
+    start.add_argument(
+        "--shard",
+        metavar="I/N",
+        default="1/1",
+        help="every N-th task from the I-th on (default 1/1)",
+    )
+    merge = actions.add_parser("merge", help="put folders of one study together")
+    merge.add_argument("folders", metavar="DIR", nargs="+", help="folders of the study")
+    merge.add_argument("--out", metavar="DIR", required=True, help="the folder to put them into")
     status = actions.add_parser("status", help="count the runs done, failed and left")
     status.add_argument("out", metavar="DIR", help="the study's folder")
 
@@ -47,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
         with plain_warnings():
             print(summary(studies.study_progress(options.out)))
         return 0
+    if options.action == "merge":
+        with plain_warnings():
+            print(summary(studies.merge_studies(options.folders, options.out)))
+        return 0
     bar = Bar()
     try:
         with plain_warnings(bar), compiling_said(bar):
@@ -54,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 options.spec,
                 options.out,
                 retry_failed=options.retry_failed,
+                shard=options.shard,
                 progress=bar,
                 **engine(options),
             )

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
+from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +36,7 @@ _LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave 
 
 
 def fit(
-    X: Sample | ArrayLike,
+    X: Sample | ArrayLike | PathLike[str],
     model: Model | str = "general",
     algorithm: Algorithm | str = "auto",
     validation: float | None = 0.1,
@@ -67,7 +68,7 @@ def fit(
 
     Parameters
     ----------
-    X : (n, d) array-like, or a Sample.
+    X : (n, d) array-like, a Sample, the path of a file, or a Dask array or DataFrame.
     model : "isotropic", "diagonal", "general", "known-scale", or a Model with equal weights.
     algorithm : "auto", a name from the command line, or an Algorithm with its options.
     validation : fraction of the rows that ELU, CentredELU and Simultaneous hold out to decide when to
@@ -93,13 +94,7 @@ def fit(
         max_iter = checks.integer(max_iter, "max_iter", 1, checks.MOST)
     if validation is not None:
         validation = checks.real(validation, "validation", 0.0, 1.0)
-    if isinstance(X, Sample):
-        if weights is not None:
-            raise ValueError("weights must be None for a Sample, which has its own, got an array")
-        sample = X
-    else:
-        sample = placing.read(X, weights)
-    sample, origin = placing.placed(sample, model)
+    sample, origin = placing.placed(placing.read(X, weights), model)
     moments = sample.moments()
     model.check_sample(sample)
     if isinstance(algorithm, str):

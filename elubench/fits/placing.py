@@ -16,19 +16,22 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.models import Model
 from elubench.samples import ArraySample, CondensedSample, Sample
+from elubench.samples.condensed import CONDENSED_FROM, DENSE
+from elubench.samples.opening import loaded
 
-_CONDENSED_FROM = 50_000  # rows of one column; with fewer, passes cost less than condensing
-_DENSE = 0.25  # share of the rows that condensing may leave
 _FEW, _NONE = 1e4, 1e7  # standard deviations from 0 where 8 and 2 digits of a variance are left
 
 
 def read(X: Any, weights: Any) -> Sample:
     """X as a sample: condensed if it has one column and so many rows that it pays."""
+    X = loaded(X, weights)
+    if isinstance(X, Sample):
+        return X
     table = checks.table(X)
-    if table.shape[1] > 1 or len(table) < _CONDENSED_FROM:
+    if table.shape[1] > 1 or len(table) < CONDENSED_FROM:
         return ArraySample(table, weights)
     sample = CondensedSample(table, weights)
-    return sample if sample.condensed_to <= _DENSE * sample.n else sample.full()
+    return sample if sample.condensed_to <= DENSE * sample.n else sample.full()
 
 
 def placed(sample: Sample, model: Model) -> tuple[Sample, Floats]:

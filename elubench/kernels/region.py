@@ -56,6 +56,17 @@ def threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let kernels that are called in here, by the calling thread, use no other."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
 parallel_region = Region()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=parallel_region.forked)

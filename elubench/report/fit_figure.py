@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 from elubench.checks import Floats
 from elubench.fits import Fit, goodness
 from elubench.samples import ArraySample, LatticeSample, Sample
+from elubench.samples.chunked import ChunkedSample
 
 #: File types that a figure can be saved as.
 SUFFIXES = (".pdf", ".png", ".svg")
@@ -25,6 +26,7 @@ SUFFIXES = (".pdf", ".png", ".svg")
 _MOST_BINS = 120
 _FEW = 1000  # distinct values up to which bins are made to fit the spacing of the data
 _POINTS = 600  # on each curve
+_ROWS = 1 << 20  # drawn of a sample that is not in memory
 
 
 def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
@@ -33,7 +35,8 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
     Parameters
     ----------
     fit : what ``elubench.fit`` returned.
-    data : the (n, d) array-like or the Sample in memory that was fitted.
+    data : the (n, d) array-like or the Sample that was fitted; of one on disk or on a cluster, a part of
+        the rows is drawn.
     name : what the axis is called at d = 1; by default x.
     """
     sample = data if isinstance(data, Sample) else ArraySample(data)
@@ -110,6 +113,8 @@ def _quantiles(
 def _projected(fit: Fit, sample: Sample) -> tuple[Floats, Floats | None]:
     """The rows along the direction, and their weights."""
     weights: Floats | None
+    if isinstance(sample, ChunkedSample):
+        sample = sample.some_rows(_ROWS)
     if isinstance(sample, LatticeSample):
         rows, weights = sample.nodes, sample.counts
     elif isinstance(sample, ArraySample):

@@ -13,6 +13,7 @@ A run stops for one of these reasons and no other:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from elubench.samples import Sample
 
 
 def run(
-    sample: Sample | ArrayLike,
+    sample: Sample | ArrayLike | PathLike[str],
     model: Model | str,
     algorithm: Algorithm,
     start: ArrayLike | None = None,
@@ -48,7 +49,7 @@ def run(
 
     Parameters
     ----------
-    sample : a Sample, or an (n, d) array-like.
+    sample : a Sample, an (n, d) array-like, the path of a file, or a Dask collection.
     model : a model, or its name.
     algorithm : an algorithm with its options.
     start : parameters to start from; by default ``model.default_start(sample)``.

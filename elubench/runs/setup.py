@@ -20,6 +20,7 @@ from elubench.models.base import Algebra, Model
 from elubench.models.known import named
 from elubench.samples import ArraySample, Sample
 from elubench.samples.base import PASS, Read
+from elubench.samples.opening import loaded
 from elubench.samples.prices import Bill
 
 _DENSE = 128  # iterations that are all recorded; then _PER_DECADE
@@ -181,6 +182,7 @@ class Setup:
 def split(sample: Any, validation: Any, seed: int) -> tuple[Sample, Sample | None]:
     """The samples to iterate on and to validate on."""
     seed = checks.integer(seed, "seed", 0)
+    sample = loaded(sample)
     if not isinstance(sample, Sample):
         sample = ArraySample(sample)
     if validation is None:
@@ -190,7 +192,7 @@ def split(sample: Any, validation: Any, seed: int) -> tuple[Sample, Sample | Non
             raise ValueError(
                 f"validation must have d={sample.d} coordinates like the sample, got {validation.d}"
             )
-        return sample, validation
+        return sample, loaded(validation)
     share = checks.real(validation, "validation", 0.0, 1.0)
     if not hasattr(sample, "split"):
         kind = type(sample).__name__

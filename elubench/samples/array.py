@@ -16,7 +16,7 @@ from elubench.kernels import layout, packing, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.region import threads
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
-from elubench.samples.base import PackedSample, Sample
+from elubench.samples.base import PackedSample, Sample, thin_places
 
 _CHUNK_NUMBERS = 1 << 16  # a copy of so many still is in the cache when it is packed
 _THREADS_FROM = 8  # chunks, below which starting threads costs more than they save
@@ -65,11 +65,10 @@ class ArraySample(PackedSample):
         """Whole tiles at equal distances, so that sorted rows are thinned evenly; all if no more."""
         packed = self.tiles
         count, _, size = packed.data.shape
-        wanted = -(-rows // size)
-        if wanted >= count:
+        places = thin_places(count, -(-rows // size))
+        if places is None:
             return self
-        # in the middle of equal parts; the last tile may be padded, and is left out
-        places = ((np.arange(wanted) + 0.5) * (count - 1) / wanted).astype(np.int64)
+        wanted = len(places)
         data = tiles.aligned(wanted * self.d * size).reshape(wanted, self.d, size)
         np.take(packed.data, places, axis=0, out=data)
         weights = packed.weights[places] if packed.weights.size else packed.weights

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from elubench import checks
 from elubench.checks import Floats
@@ -235,11 +235,7 @@ class PackedSample(Sample):
 
     def origin(self) -> Floats:
         """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
-        if self.near:
-            return np.zeros(self.d)
-        _, m1, m2 = self._moments
-        far = (m1 / _FAR) ** 2 > m2 - m1**2
-        return np.where(far, m1, 0.0)
+        return np.zeros(self.d) if self.near else far_origin(self._moments)
 
     def about(self, origin: Floats) -> PackedSample:
         moved = copy.copy(self)
@@ -277,6 +273,22 @@ class PackedSample(Sample):
         tiles = self.even_tiles() if even else self.tiles
         result: Floats = reduction.reduce_tiles(tiles, self.total, u, b, want)
         return result
+
+
+def far_origin(moments: RawMoments) -> Floats:
+    """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
+    _, m1, m2 = moments
+    return np.where((m1 / _FAR) ** 2 > m2 - m1**2, m1, 0.0)
+
+
+def thin_places(count: int, wanted: int) -> NDArray[np.int64] | None:
+    """Which of so many tiles to take if a number of them is wanted; None for all.
+
+    They are in the middle of equal parts; the last tile may be padded, and is left out.
+    """
+    if wanted >= count:
+        return None
+    return ((np.arange(wanted) + 0.5) * (count - 1) / wanted).astype(np.int64)
 
 
 def _moments_of(tiles: Tiles, partial: Floats | None) -> RawMoments:

@@ -2,6 +2,9 @@
 
 The width of a bin is a power of two and bins begin at its multiples, so that the local coordinates of
 whole numbers, and of rows close to 0, are exact.
+
+Chunks of rows are summed one by one, and their sums added pairwise, in a fixed order: whoever adds the
+same chunks, or merges bins that hold 2^k of them each, gets the same bits.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from elubench.samples.array import check_verdicts, rows_of
 REACH = 0.5
 _LEAST_BINS = 384  # across the range; at most twice as many, as the width is a power of two
 _MOST_BINS = 1 << 16
-_CHUNK_ROWS = 16 * condensing.PART_ROWS
+#: Rows that are summed at a time.
+CHUNK_ROWS = 16 * condensing.PART_ROWS
 _LEAST = -2000  # below the exponent of any weight
 
 
@@ -67,7 +71,7 @@ class Bins:
         self._base = round(middle / self.width) * self.width
         self._first = math.floor((low - self._base) / self.width)
         self._count = math.ceil((high - self._base) / self.width) - self._first
-        self._sums = np.zeros((self._count, condensing.POWERS))
+        self._sums: list[tuple[int, Floats]] = []  # of so many chunks each
         self._outside = [(np.empty(0), np.empty(0))]  # rows and weights
         self._exponent = _LEAST
         self.n = 0
@@ -83,20 +87,20 @@ class Bins:
         if X.shape[1] != 1:
             raise ValueError(f"X must have one column to be condensed, got {X.shape[1]}")
         shift = self._make_room(exponent)
-        parts = -(-min(_CHUNK_ROWS, len(X)) // condensing.PART_ROWS)
+        parts = -(-min(CHUNK_ROWS, len(X)) // condensing.PART_ROWS)
         room = _room(parts, self._count)
         outside = np.empty((parts, condensing.PART_ROWS), dtype=np.int64)
         first = float(self._first)
         place = (self._base, 1.0 / self.width, first, first + self._count)
-        for start in range(0, len(X), _CHUNK_ROWS):
-            rows = rows_of(X, slice(start, start + _CHUNK_ROWS)).reshape(-1)
+        for start in range(0, len(X), CHUNK_ROWS):
+            rows = rows_of(X, slice(start, start + CHUNK_ROWS)).reshape(-1)
             own = np.empty(0) if weights is None else weights[start : start + len(rows)]
             found = np.zeros(-(-len(rows) // condensing.PART_ROWS), dtype=np.int64)
             with held(), parallel_region.entered(len(found) > 1) as inside:
                 adding = condensing.add_parallel if inside else condensing.add_serial
                 ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[: len(found)].sum(axis=0).reshape(-1, condensing.POWERS)[:-1]
-            self._sums += np.ldexp(sums, shift)
+            self._push(1, np.ldexp(sums, shift))
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where])
             kept = np.ones(len(where)) if weights is None else own[where]
@@ -112,20 +116,24 @@ class Bins:
                 f"got {other._bounds()}"
             )
         shift = self._make_room(other._exponent)
-        self._sums += np.ldexp(other._sums, shift)
+        for chunks, sums in other._sums:
+            self._push(chunks, np.ldexp(sums, shift))
         self._outside += [(rows, np.ldexp(weights, shift)) for rows, weights in other._outside]
         self.n += other.n
         self.n_weighted += other.n_weighted
 
     def points(self) -> Points:
         """The points of all bins in their order, and the rows outside in theirs."""
-        used = np.flatnonzero(self._sums[:, 0] > 0.0)
+        total = np.zeros((self._count, condensing.POWERS))
+        for _, sums in reversed(self._sums):
+            total = sums + total
+        used = np.flatnonzero(total[:, 0] > 0.0)
         t, weights = np.empty((2, len(used), condensing.POINTS))
         counts = np.zeros(len(used), dtype=np.int64)
         scratch = np.empty((len(used), 4, condensing.POWERS))
         with held(), parallel_region.entered(len(used) > 1) as inside:
             making = condensing.points_parallel if inside else condensing.points_serial
-            ready(making)(self._sums[used], scratch, t, weights, counts)
+            ready(making)(total[used], scratch, t, weights, counts)
         filled = np.arange(condensing.POINTS) < counts[:, None]
         centres = np.repeat(self._first + used + 0.5, counts)
         rows, row_weights = (np.concatenate(each) for each in zip(*self._outside, strict=True))
@@ -141,6 +149,13 @@ class Bins:
             REACH / self.width if len(used) else math.inf,
         )
 
+    def _push(self, chunks: int, sums: Floats) -> None:
+        """Add the sums of the chunks that follow, to those of as many if these come just before."""
+        while self._sums and self._sums[-1][0] == chunks:
+            _, before = self._sums.pop()
+            chunks, sums = 2 * chunks, before + sums
+        self._sums.append((chunks, sums))
+
     def _bounds(self) -> tuple[float, float, float]:
         low = self._base + self._first * self.width
         return low, low + self._count * self.width, self.width
@@ -149,7 +164,7 @@ class Bins:
         """Raise the common exponent to at least this one; what weights over 2^exponent change by."""
         if exponent > self._exponent:
             shift = max(self._exponent - exponent, _LEAST)
-            self._sums = np.ldexp(self._sums, shift)
+            self._sums = [(chunks, np.ldexp(sums, shift)) for chunks, sums in self._sums]
             self._outside = [(rows, np.ldexp(weights, shift)) for rows, weights in self._outside]
             self._exponent = exponent
         return exponent - self._exponent

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,11 @@ from elubench.checks import Floats
 from elubench.kernels import layout
 from elubench.kernels.tiles import LARGEST, empty_tiles
 from elubench.samples.array import ArraySample, picks, rows_of
-from elubench.samples.base import PASS, PackedSample, Read
+from elubench.samples.base import PASS, PackedSample, Read, Sample
 from elubench.samples.bins import REACH, Bins, Points, check_rows, scaled
 
+#: Rows of one column from which on condensing pays, and the share of them that it may leave.
+CONDENSED_FROM, DENSE = 50_000, 0.25
 _LOST = 1e-15
 _FEW_ROWS = 8192  # are all kept: condensing would leave as many points
 _LOOKED_AT = 4096  # rows that decide on the range
@@ -73,20 +76,29 @@ class CondensedSample(PackedSample):
         self._set(_condensed(packed, own, X.exponent), lambda: X, X.picked)
 
     @classmethod
-    def _made(cls, points: Points, source: Callable[[], PackedSample] | None) -> CondensedSample:
+    def of(
+        cls,
+        points: Points,
+        source: Callable[[], Sample] | None,
+        pick: Callable[[int], Floats | None] | None = None,
+    ) -> CondensedSample:
+        """The sample of points that bins have made.
+
+        ``source`` gives a sample of all rows, ``pick`` some of them, as :meth:`picked` does.
+        """
         made = cls.__new__(cls)
-        made._set(points, source)
+        made._set(points, source, pick)
         return made
 
     def _set(
         self,
         points: Points,
-        source: Callable[[], PackedSample] | None,
-        pick: Callable[[int], Floats] | None = None,
+        source: Callable[[], Sample] | None,
+        pick: Callable[[int], Floats | None] | None = None,
     ) -> None:
         self._points = points
         self._source = source
-        self._full: PackedSample | None = None
+        self._full: Sample | None = None
         self._losses: dict[tuple[float, float], float] = {}  # of directions that were asked for
         self._pick = pick
         self.largest_u = points.largest_u
@@ -106,7 +118,7 @@ class CondensedSample(PackedSample):
         """Number of weighted points that a pass reads."""
         return self.tiles.rows
 
-    def full(self) -> PackedSample:
+    def full(self) -> Sample:
         """The sample of all rows."""
         if self._full is None:
             if self._source is None:
@@ -163,26 +175,27 @@ class CondensedSample(PackedSample):
         old = self._points
         source = None if self._source is None else (lambda: self.full().about(origin))
         points = old._replace(base=old.base - by, rows=old.rows - by)
-        moved = CondensedSample._made(points, source)
+        moved = CondensedSample.of(points, source)
         moved.near = True
-        pick = self._pick
-        moved._pick = None if pick is None else (lambda count: pick(count) - origin)
+        moved._pick = None if self._pick is None else partial(_moved, self._pick, origin)
         return moved
 
     def picked(self, count: int) -> Floats | None:
         return None if self._pick is None else self._pick(count)
 
-    def split(
-        self, fraction: float = 0.1, seed: int = 0
-    ) -> tuple[CondensedSample, CondensedSample]:
-        """Training and validation samples, the rows being those of :meth:`ArraySample.split`."""
+    def split(self, fraction: float = 0.1, seed: int = 0) -> tuple[Sample, Sample]:
+        """Training and validation samples, the rows being those of the full sample's own split."""
         full = None if self._source is None else self.full()
-        if not isinstance(full, ArraySample):
+        split = getattr(full, "split", None)
+        if split is None:
             raise ValueError(
                 "the sample must have its rows to be split, got one condensed by parts or moved"
             )
-        train, held_out = full.split(fraction, seed)
-        return CondensedSample(train), CondensedSample(held_out)
+        train, held = (
+            CondensedSample(part) if isinstance(part, ArraySample) else part.compact
+            for part in split(fraction, seed)
+        )
+        return train, held
 
 
 class Condenser(Bins):
@@ -202,7 +215,7 @@ class Condenser(Bins):
             raise ValueError(
                 f"at least 2 rows of positive weight must have been added, got {self.n_weighted}"
             )
-        return CondensedSample._made(self.points(), None)
+        return CondensedSample.of(self.points(), None)
 
 
 def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
@@ -215,15 +228,20 @@ def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
         none, some = np.empty(0), kept > 0.0
         count = int(np.count_nonzero(some))
         return Points(0.0, none, none, rows[some], kept[some], exponent, n, count, math.inf)
-    bins = Bins(*_range(X))
+    bins = Bins(*range_of(rows_of(X, rows_to_look_at(n))[:, 0]))
     bins.add_scaled(X, weights, exponent)
     return bins.points()
 
 
-def _range(X: Any) -> tuple[float, float]:
-    """Where most rows are, judged by one at random from each of many equal parts."""
+def rows_to_look_at(n: int) -> NDArray[np.int64]:
+    """Numbers of rows that decide on the range: one at random from each of many equal parts."""
     at = (np.arange(_LOOKED_AT) + np.random.default_rng(0).random(_LOOKED_AT)) / _LOOKED_AT
-    rows = np.sort(rows_of(X, (at * len(X)).astype(np.int64))[:, 0])
+    return (at * n).astype(np.int64)
+
+
+def range_of(rows: Floats) -> tuple[float, float]:
+    """Where most rows are, judged by some of them."""
+    rows = np.sort(rows)
     rows = rows[np.abs(rows) <= LARGEST]
     if not rows.size:
         return -1.0, 1.0
@@ -236,3 +254,8 @@ def _range(X: Any) -> tuple[float, float]:
     low = max(lowest - _MARGIN * reach, middle - _FAR * spread, -0.99 * LARGEST)
     high = min(highest + _MARGIN * reach, middle + _FAR * spread, 0.99 * LARGEST)
     return low, high
+
+
+def _moved(pick: Callable[[int], Floats | None], origin: Floats, count: int) -> Floats | None:
+    rows = pick(count)
+    return None if rows is None else rows - origin

@@ -32,12 +32,7 @@ class Text(NamedTuple):
 
 def read_text(path: Path, decimal: str | None = None) -> Text:
     """The columns of a file; they are named "1", "2", ... if its first row consists of numbers."""
-    separator = _separator(path, decimal)
-    header = next(_rows(path, separator), None)
-    if header is None:
-        raise ValueError("there are no rows")
-    commas = separator != "," if decimal is None else decimal == ","
-    headless = all(is_number(field, commas) for field in header)
+    separator, headless, _ = first_row(path, decimal)
     _check_widths(path, separator, headless)
 
     def read(point: str) -> pd.DataFrame:
@@ -52,11 +47,8 @@ def read_text(path: Path, decimal: str | None = None) -> Text:
         )
 
     frame, notes = read(decimal or "."), []
-    if (
-        decimal is None
-        and separator != ","
-        and any(_has_decimal_commas(frame[name]) for name in frame)
-    ):
+    looked_for = decimal is None and separator != ","
+    if looked_for and any(has_decimal_commas(frame[name]) for name in frame):
         frame = read(",")
         notes.append(
             f"{_NAMES[separator]} separate the fields, so commas are read as decimal points"
@@ -64,6 +56,16 @@ def read_text(path: Path, decimal: str | None = None) -> Text:
     if headless:
         frame.columns = pd.Index([str(j + 1) for j in range(frame.shape[1])])
     return Text(frame, notes)
+
+
+def first_row(path: Path, decimal: str | None = None) -> tuple[str, bool, list[str]]:
+    """The separator, whether the first row consists of numbers, and its fields."""
+    separator = _separator(path, decimal)
+    header = next(_rows(path, separator), None)
+    if header is None:
+        raise ValueError("there are no rows")
+    commas = separator != "," if decimal is None else decimal == ","
+    return separator, all(is_number(field, commas) for field in header), header
 
 
 def is_number(field: str, decimal_comma: bool = False) -> bool:
@@ -128,7 +130,8 @@ def _check_widths(path: Path, separator: str, headless: bool) -> None:
             )
 
 
-def _has_decimal_commas(column: pd.Series) -> bool:
+def has_decimal_commas(column: pd.Series) -> bool:
+    """Whether a column holds text that is a number with a decimal comma."""
     if pd.api.types.is_numeric_dtype(column):
         return False
     return bool(column.astype(str).str.fullmatch(_DECIMAL_COMMA).any())

@@ -56,11 +56,7 @@ def read_table(
     path = Path(path)
     wanted = wanted or Wanted(columns)
     suffix = "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
-    kind = os.stat(
-        path
-    ).st_mode  # raises OSError for a bad path; opening a pipe would wait for ever
-    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-        raise ValueError(f"{path}: must be a regular file, got a pipe, socket or device")
+    check_regular(path)
     with open(path, "rb") as file:
         empty = not file.read(1)
     if suffix not in SUFFIXES:
@@ -77,6 +73,13 @@ def read_table(
         raise ValueError(f"{path}: {error}") from error
 
 
+def check_regular(path: Path) -> None:
+    """Raise OSError for a path that leads nowhere, ValueError for a pipe, which might never end."""
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise ValueError(f"{path}: must be a regular file, got a pipe, socket or device")
+
+
 def _read(path: Path, suffix: str, wanted: Wanted) -> tuple[Any, list[str], list[str]]:
     columns = wanted.columns
     if columns is not None:
@@ -90,7 +93,7 @@ def _read(path: Path, suffix: str, wanted: Wanted) -> tuple[Any, list[str], list
         return *_chosen_columns(_array(path), columns), []
     notes: list[str] = []
     if suffix == ".parquet":
-        frame = _undamaged(lambda: pd.read_parquet(path))
+        frame = undamaged(lambda: pd.read_parquet(path))
     else:
         frame, notes = read_text(path, wanted.decimal)
     frame.columns = pd.Index([str(name) for name in frame.columns])
@@ -123,8 +126,7 @@ def _complete(values: Any, names: list[str], wanted: Wanted) -> Table:
             values, rows = values[kept], kept + 1
     if wanted.weights is None:
         return Table(values, names, tuple(notes), None, rows)
-    _check_names([wanted.weights], names)
-    j = names.index(wanted.weights)
+    (j,) = places_of([wanted.weights], names)
     others = [k for k in range(len(names)) if k != j]
     if not others:
         raise ValueError(f"there must be a column beside the weights, got {names[j]!r} alone")
@@ -138,7 +140,7 @@ def _numbered(at: Any) -> str:
     return f"row{'s' * (len(at) > 1)} {shown}{', ...' * (len(at) > _SHOWN)}"
 
 
-def _undamaged(read: Callable[[], Any]) -> Any:
+def undamaged(read: Callable[[], Any]) -> Any:
     """What a library reads from a file; whatever a damaged one makes it raise is a ValueError."""
     try:
         return read()
@@ -149,8 +151,27 @@ def _undamaged(read: Callable[[], Any]) -> Any:
         raise ValueError(f"the file cannot be read ({type(error).__name__}: {why})") from error
 
 
+class NpyHeader(NamedTuple):
+    """What a ``.npy`` file says of its array, which has two dimensions, and where that begins."""
+
+    shape: tuple[int, int]
+    dtype: Any
+    by_columns: bool
+    offset: int
+
+
+def npy_header(path: Path) -> NpyHeader:
+    """The header of a file, judged as :func:`read_table` does."""
+    try:
+        array = _array(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+    return NpyHeader(array.shape, array.dtype, by_columns, array.offset)
+
+
 def _array(path: Path) -> Any:
-    values = _undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+    values = undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
     if not isinstance(values, np.ndarray):
         values.close()
         raise ValueError("the file must hold one array, got an .npz archive; save the array alone")
@@ -169,8 +190,7 @@ def _chosen_columns(values: Any, columns: Sequence[str] | None) -> tuple[Any, li
     names = [str(j + 1) for j in range(values.shape[1])]
     if columns is None:
         return values, names
-    _check_names(columns, names)
-    return values[:, [names.index(name) for name in columns]], list(columns)
+    return values[:, places_of(columns, names)], list(columns)
 
 
 def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
@@ -189,11 +209,16 @@ def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _check_names(asked: Sequence[str], names: Sequence[str]) -> None:
+def places_of(asked: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Where the columns asked for are; ValueError for one that is not there, or asked for twice."""
+    if len(set(asked)) < len(asked):
+        twice = next(name for name in asked if asked.count(name) > 1)
+        raise ValueError(f"columns must be different, got {twice!r} more than once")
     for name in asked:
         if name not in names:
             shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
             raise ValueError(f"there is no column {name!r}; the columns are {shown}")
+    return [names.index(name) for name in asked]
 
 
 def _chosen(
@@ -201,7 +226,7 @@ def _chosen(
 ) -> tuple[Any, list[str], list[str]]:
     names = [str(name) for name in frame.columns]
     if columns is not None:
-        _check_names(columns, names)
+        places_of(columns, names)
         frame, names = frame[list(columns)], list(columns)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]

@@ -11,18 +11,15 @@ Workers on another kind of processor may round differently; on equal ones every 
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
-import numba
-
 from elubench import __version__, checks
+from elubench.kernels.region import one_thread
+from elubench.samples import cluster
+from elubench.samples.cluster import EngineError, client_at
 from elubench.studies.performing import MachineError, perform
 from elubench.studies.plan import Task
 from elubench.studies.spec import Spec
@@ -30,14 +27,9 @@ from elubench.studies.store import packed
 
 ENGINES = ("local", "dask")
 _RETRIES = 3
-_PATIENCE = 30.0  # seconds to wait for a scheduler, and for workers
-_LOOK = 1.0  # seconds between looks whether there are workers
 _GLANCE = 0.01  # seconds between looks whether a task is done
 _QUEUED_PER_WORKER = 8
-
-
-class EngineError(ValueError):
-    """An engine that cannot do what is asked of it."""
+_THEN = "finished tasks are kept. Run the study again to resume it"
 
 
 class TasksLeftError(EngineError):
@@ -122,12 +114,8 @@ def _make_on_worker(spec: Spec, task: Task, version: str) -> tuple[bytes, bytes 
         spec.import_outside()
     except ValueError as error:
         raise EngineError(f"a worker cannot import what the study names: {error}") from None
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with one_thread():
         return _make(spec, task, "dask", False)
-    finally:
-        numba.set_num_threads(before)
 
 
 def dask(
@@ -138,12 +126,12 @@ def dask(
     A worker that dies has its tasks run again elsewhere. The queue is kept short, so that what another
     process has made in the meantime is not computed again.
     """
-    distributed = _distributed()
+    distributed = cluster.distributed()
     left: dict[str, str] = {}
     with (
         distributed.utils.silence_logging_cmgr(logging.CRITICAL),
-        _client(distributed, engine) as client,
-        _connected(distributed, client, engine),
+        client_at(engine.scheduler, engine.workers) as client,
+        cluster.connected(client, engine.where, _THEN),
     ):
         waiting = iter(tasks)
         running = distributed.as_completed(loop=client.loop)
@@ -181,108 +169,11 @@ def dask(
 
 def _completed(client: Any, running: Any, engine: Engine) -> Iterator[Any]:
     """Futures as they are done; EngineError where none will be, as there are no workers."""
-    seen = looked = time.monotonic()
+    watch = cluster.Watch(client, engine.where, _THEN)
     while not running.is_empty():
         if running.has_ready():
             yield next(running)
-            seen = looked = time.monotonic()
-            continue
-        time.sleep(_GLANCE)
-        now = time.monotonic()
-        if now - looked > _LOOK:
-            looked = now
-            if client.nthreads():
-                seen = now
-            elif now - seen > _PATIENCE:
-                raise EngineError(
-                    f"there has been no Dask worker at {engine.where} for {_PATIENCE:.0f} s; "
-                    "finished tasks are kept. Start workers, and run the study again to resume it"
-                )
-
-
-@contextmanager
-def _connected(distributed: Any, client: Any, engine: Engine) -> Iterator[None]:
-    """Say in a sentence that the scheduler is gone, for which Dask has several exceptions."""
-    gone = (distributed.CancelledError, distributed.comm.CommClosedError)
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, EngineError) or not (
-            isinstance(error, gone) or client.status != "running"
-        ):
-            raise
-        raise EngineError(
-            f"the connection to the Dask scheduler at {engine.where} was lost; finished tasks are "
-            "kept. Run the study again to resume it"
-        ) from error
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        if error.name not in ("dask", "distributed"):
-            raise
-        raise EngineError(
-            "the engine 'dask' needs Dask; install it with: pip install 'elubench[dask]'"
-        ) from None
-    return distributed
-
-
-@contextmanager
-def _client(distributed: Any, engine: Engine) -> Iterator[Any]:
-    if engine.scheduler is not None:
-        try:
-            client = distributed.Client(engine.scheduler, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise EngineError(f"no Dask scheduler answers at {engine.scheduler}: {error}") from None
-        with client:
-            yield client
-        return
-    with ExitStack() as opened:
-        with _ignored_by_children():
-            try:
-                cluster = opened.enter_context(_cluster(distributed, engine.workers or _cores()))
-            except (RuntimeError, OSError) as error:
-                reason = " ".join(str(error.__cause__ or error).split())
-                raise EngineError(
-                    f"the Dask workers did not start ({reason}); run the study again, with fewer "
-                    "workers if memory is short"
-                ) from error
-        yield opened.enter_context(distributed.Client(cluster, set_as_default=False))
-
-
-def _cluster(distributed: Any, workers: int) -> Any:
-    """Processes of this machine with one thread each."""
-    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-        env=one,
-    )
-
-
-@contextmanager
-def _ignored_by_children() -> Iterator[None]:
-    """Let threads and processes that start in here ignore Ctrl-C, which this one gets at the end.
-
-    A terminal sends it to all of them, and a worker would print a traceback. Python's resource tracker
-    unblocks the signal in the thread that starts it, so it is started first.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            watch.reset()
+        else:
+            time.sleep(_GLANCE)
+            watch.look()

@@ -7,10 +7,11 @@ else: not on the algorithm, the block, the order or the worker.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from elubench import checks
 from elubench.studies.costs import cell_seconds
 from elubench.studies.spec import Cell, Spec
 
@@ -80,6 +81,17 @@ def _cut(spec: Spec, groups: list[Group]) -> tuple[int, ...]:
             bounds.append(place)
             total = 0.0
     return tuple(bounds)
+
+
+def shard_of(tasks: Sequence[Task], shard: str) -> list[Task]:
+    """Every N-th task, from the i-th on, for a shard "i/N"."""
+    number, slash, count = shard.partition("/") if isinstance(shard, str) else ("", "", "")
+    if not (
+        slash and number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal()
+    ):
+        raise ValueError(f"shard must be i/N, such as 1/4, got {shard!r}")
+    every = checks.integer(int(count), "N in shard i/N", 1)
+    return list(tasks[checks.integer(int(number), "i in shard i/N", 1, every) - 1 :: every])
 
 
 def seed_of(seed: int, model: str, n: int, d: int, replicate: int, purpose: str) -> int:

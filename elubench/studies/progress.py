@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -45,7 +45,8 @@ class Progress:
 class Tally:
     """Counts what is done and estimates from its pace how long the rest will take.
 
-    ``costs`` are seconds per group; without them nothing is said about the time left. They are rough,
+    ``costs`` are seconds per group; without them nothing is said about the time left, which is that of
+    the tasks ``left``, by default all that are not done. They are rough,
     and a few tasks are a poor sample of the pace: so nothing is said at first either, and then what
     was measured outweighs the costs only by and by. Compiling is left out, since it is done once.
     """
@@ -57,6 +58,7 @@ class Tally:
         rows: pa.Table,
         done: set[str],
         costs: Mapping[Cell, float] | None = None,
+        left: Sequence[Task] | None = None,
     ):
         self._study = study
         self._plan = plan
@@ -65,7 +67,9 @@ class Tally:
         self._count(rows)
         self._begun = time.perf_counter()
         self._costs = costs or {}
-        self._left = sum(self._cost(task) for task in plan.tasks if task.name not in done)
+        if left is None:
+            left = [task for task in plan.tasks if task.name not in done]
+        self._left = sum(map(self._cost, left))
         self._made, self._tasks_made = 0.0, 0
         self._compiled = compile_seconds()
 

@@ -5,7 +5,7 @@
     load_traces("results")               iterates, where the study asks for traces
 
 A study folder belongs to one study. Tasks run in random order: the results of a study that is stopped
-early are a fair sample of it, and two processes on one folder share the work.
+early are a fair sample of it, and two processes on one folder share the work. Shards divide it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from elubench.kernels.interrupts import Presses
 from elubench.studies import reading
 from elubench.studies.costs import cell_seconds
 from elubench.studies.engines import Engine
-from elubench.studies.plan import Group, Plan, Task, plan
+from elubench.studies.plan import Group, Plan, Task, plan, shard_of
 from elubench.studies.progress import Progress, Tally
 from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
 from elubench.studies.spec import Spec, difference
@@ -42,6 +42,7 @@ def run_study(
     workers: int | None = None,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    shard: str = "1/1",
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Run a study, or what is left of it.
@@ -57,6 +58,8 @@ def run_study(
     workers : processes of the engine "dask"; one per core by default.
     scheduler : address of a running Dask scheduler.
     retry_failed : compute tasks with failed runs again.
+    shard : "i/N" for every N-th task from the i-th on. Shards may run at the same time, in one folder
+        or in several that :func:`merge_studies` puts together.
     progress : called at the beginning and after every task.
     """
     folder = Path(out)
@@ -64,7 +67,7 @@ def run_study(
     chosen = Engine(engine, workers, scheduler)
     report = progress or (lambda _: None)
     with interrupts.noticed() as presses:
-        ended = _completed(folder, study, spec, chosen, retry_failed, report, presses)
+        ended = _completed(folder, study, spec, chosen, retry_failed, shard, report, presses)
     if presses.heard:  # and its exception lost
         raise KeyboardInterrupt
     return ended
@@ -76,19 +79,22 @@ def _completed(
     spec: Spec | Mapping[str, Any] | str | Path,
     chosen: Engine,
     retry_failed: bool,
+    shard: str,
     report: Callable[[Progress], None],
     presses: Presses,
 ) -> Progress:
     """Run what is left of a study."""
+    shard_of((), shard)
     cut = _opened(folder, study, spec)
     store = _store(folder, study, cut)
     rows, done = store.check(cut.expected, repair=True)
     if retry_failed:
-        store.remove(_failed(study, cut, rows))
+        ours = {task.name for task in shard_of(cut.tasks, shard)}
+        store.remove(ours.intersection(_failed(study, cut, rows)))
         rows, done = store.check(cut.expected, repair=True)
-    tally = Tally(study, cut, rows, done, cell_seconds(study))
+    left = [task for task in shard_of(cut.tasks, shard) if task.name not in done]
+    tally = Tally(study, cut, rows, done, cell_seconds(study), left)
     report(tally.progress())
-    left = [task for task in cut.tasks if task.name not in done]
     random.SystemRandom().shuffle(left)
 
     def made_elsewhere(task: Task) -> bool:
@@ -116,7 +122,7 @@ def load_results(out: str | Path) -> pd.DataFrame:
 
     Empty numbers are NaN: ``iterations_to_radius`` of a censored run, everything of a failed one.
     """
-    study, cut, store = _existing(Path(out))
+    study, cut, store = existing(Path(out))
     frame: pd.DataFrame = store.rows(cut.expected).to_pandas()
     order = {block.name: place for place, block in enumerate(study.blocks)}
     place = frame["block"].map(order).astype("int64")
@@ -130,14 +136,14 @@ def load_results(out: str | Path) -> pd.DataFrame:
 
 def load_traces(out: str | Path) -> pd.DataFrame:
     """Recorded iterates of the runs in blocks with ``traces``, thinned: one row per iterate."""
-    _, _, store = _existing(Path(out))
+    _, _, store = existing(Path(out))
     frame: pd.DataFrame = store.traces().to_pandas()
     return frame
 
 
 def study_progress(out: str | Path) -> Progress:
     """Where the study in a folder stands."""
-    study, cut, store = _existing(Path(out))
+    study, cut, store = existing(Path(out))
     rows, done = store.check(cut.expected, repair=False)
     return Tally(study, cut, rows, done).progress()
 
@@ -180,7 +186,8 @@ def _refuse_other_code(folder: Path, there: dict[str, Any], here: dict[str, Any]
         )
 
 
-def _existing(folder: Path) -> tuple[Spec, Plan, Store]:
+def existing(folder: Path) -> tuple[Spec, Plan, Store]:
+    """The study in a folder, its plan and its store; StoreError if there is none."""
     found = Store.description(folder)
     if found is None:
         raise StoreError(f"{folder} is not the folder of a study: there is no study.json in it")

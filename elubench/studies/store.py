@@ -163,6 +163,13 @@ class Store:
                 write_whole(self._path(task, "traces"), traces)
             write_whole(self._path(task), rows)
 
+    def contents(self, task: str) -> tuple[bytes, bytes | None]:
+        """The contents of a task's files."""
+        traced = task in self._traced
+        return self._path(task).read_bytes(), (
+            self._path(task, "traces").read_bytes() if traced else None
+        )
+
     def check(self, expected: dict[str, int], repair: bool) -> tuple[pa.Table, set[str]]:
         """The tasks that are done, and their rows.
 
