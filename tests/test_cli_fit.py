@@ -270,7 +270,7 @@ class TestFigure:
         assert start == {".png": b"\x89PNG\r", ".svg": b"<?xml", ".pdf": b"%PDF-"}[suffix]
         if suffix == ".png":
             image = matplotlib.image.imread(path)
-            assert image.shape[:2] == (672, 1120)
+            assert image.shape[:2] == (672, 1536)  # density and Q-Q plot
             assert image[..., :3].std() > 0.05
         pyplot = pytest.importorskip("matplotlib.pyplot")
         assert pyplot.get_fignums() == []
