@@ -155,7 +155,7 @@ class TestRegime:
         X = two(scaled(5000, 300), 3, 0.0, seed=1)
         X[:, 1] *= 3.0
         fit = eb.fit(X, model)
-        assert fit.regime == "misfit"
+        assert fit.regime in ("misfit", "undecided")
         assert fit.evidence.rival == regimes.STRETCHED
         assert "equal variances" in fit.advice()
 

@@ -19,16 +19,24 @@ _PHASE, _COUNT, _GAP, _REST = 0, 1, 2, 3
 _START, _SECOND, _TRIAL, _EM = 0.0, 1.0, 2.0, 3.0
 
 
+_ROUNDING = 1e-12  # share of a column that is left of it where columns are dependent
+
+
 @kernel("exact")
 def _solve(matrix: Any, right: Any) -> bool:
     """Solve in place, to `right`, by elimination with row pivots; False if it is singular."""
     m = right.size
+    least = np.empty(m)
+    for k in range(m):
+        least[k] = 0.0
+        for i in range(m):
+            least[k] = max(least[k], _ROUNDING * abs(matrix[i, k]))
     for k in range(m):
         best = k
         for i in range(k + 1, m):
             if abs(matrix[i, k]) > abs(matrix[best, k]):
                 best = i
-        if not abs(matrix[best, k]) > 0.0:  # also where it is NaN
+        if not abs(matrix[best, k]) > least[k]:  # also where it is NaN
             return False
         for j in range(m):
             matrix[k, j], matrix[best, j] = matrix[best, j], matrix[k, j]
@@ -83,7 +91,10 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
             v[newest, j] = twice[j] - once[j]
         state[_COUNT] = count + 1.0
         held = min(count + 1, pairs)
-        if _leap(once, u[:held], v[:held], newest, points[0]):
+        last = slice(newest, newest + 1)  # pairs of fewer directions than parameters are dependent
+        if _leap(once, u[:held], v[:held], newest, points[0]) or _leap(
+            once, u[last], v[last], 0, points[0]
+        ):
             state[_PHASE] = _TRIAL
         else:
             copy(twice, points[0])

@@ -12,35 +12,19 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from elubench.checks import Floats
-from elubench.kernels import kernel, ready
+from elubench.kernels import ready
+from elubench.kernels.hull import lower_hull
 
-_VECTOR = types.float64[::1]
 # 95 % points of sqrt(n) dip for n uniform draws, the hardest unimodal ones to tell from two modes
 _ROWS = (10, 30, 100, 300, 1000)
 _POINTS = (0.442, 0.482, 0.510, 0.526, 0.539)
 
 
-@kernel("exact", types.int64(_VECTOR, _VECTOR, types.int64[::1]), pointer=False)
-def _lower_hull(x: Any, y: Any, kept: Any) -> int:
-    """Write the places of the greatest convex minorant's corners to ``kept``; their number."""
-    count = 0
-    for k in range(x.size):
-        while count > 1:
-            i, j = kept[count - 2], kept[count - 1]
-            if (y[j] - y[i]) * (x[k] - x[j]) < (y[k] - y[j]) * (x[j] - x[i]):
-                break
-            count -= 1
-        kept[count] = k
-        count += 1
-    return count
-
-
 def _minorant(x: Floats, y: Floats) -> Any:
     kept = np.empty(len(x), dtype=np.int64)
-    return kept[: ready(_lower_hull)(x, y, kept)]
+    return kept[: ready(lower_hull)(x, y, kept)]
 
 
 def dip(values: Floats) -> float:

@@ -49,7 +49,7 @@ from elubench.models import Diagonal, General, Isotropic, Model
 from elubench.runs import run_many
 from elubench.samples import ArraySample, LatticeSample, Sample
 from elubench.samples.draws import gaussian
-from elubench.samples.lattice import MOST_D
+from elubench.samples.lattice import MOST_D, MOST_N
 
 #: Draws of the law of a model without a limit law, and the rows that they have: no more than the data,
 #: which errs on the safe side, and few different numbers, as draws are kept.
@@ -137,7 +137,7 @@ def limit(model: Model, n: float, d: int, draws: int | None = None) -> Floats | 
         return None
     if draws is None:
         draws = min(_LIMIT_DRAWS, max(_LIMIT_NUMBERS // d, FEW_DRAWS))
-    rows = 0 if d == 1 or kind is Diagonal else max(int(n), _FEWEST)
+    rows = 0 if d == 1 or kind is Diagonal else min(max(int(n), _FEWEST), MOST_N)
     law = _limit(kind, rows, d, draws)
     if free:  # the weights of the components are one more parameter
         law = np.sort(law + np.random.default_rng([d, draws, 1]).chisquare(1.0, draws))
