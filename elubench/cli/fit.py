@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from elubench import checks
 from elubench.cli import outputs
 from elubench.cli.machinery import INTERRUPTED, CommandError, engine_options
 
@@ -107,10 +108,17 @@ def run(options: argparse.Namespace) -> int:
     from elubench.samples import ArraySample, Sample
 
     model = None if options.model == "all" else _model(options)
-    if model is None and (options.p_value or options.interval or outputs.named(options)):
+    one = options.p_value or options.interval or options.mixing != "equal"
+    if model is None and (one or outputs.named(options)):
         raise CommandError(
-            f"--p-value, --interval, {outputs.OPTIONS} need one model, got --model all"
+            f"--p-value, --interval, --mixing, {outputs.OPTIONS} need one model, got --model all"
         )
+    if options.p_value is not None:
+        checks.integer(options.p_value, "--p-value", 1)
+    if options.interval is not None:
+        checks.real(options.interval, "--interval", 0.5, 1.0)
+        if model is not None and model.knows_scale:
+            raise CommandError(f"--interval needs a model that fits the scale, got {options.model}")
     check_algorithm(options.algorithm)
     outputs.check(options)
     chosen = {

@@ -147,7 +147,8 @@ def fit(
             )
         factor, left, _ = evidence.contraction(model, fitted, params)
         ratio = 2.0 * moments.weight * (found.one_gaussian - found.loss)
-        notes += unequal.notes(model, fitted, params, ratio > regimes.DECISIVE)
+        clear = ratio > regimes.DECISIVE and best.status == "converged"
+        notes += unequal.notes(model, fitted, params, clear)
         interrupted = interrupted or presses.stopped()
     status = best.status
     if status == "converged" and left > _LEFT:

@@ -158,9 +158,11 @@ def factor(table: _Factors, last: float, n: float, d: int) -> float:
 
 def critical(model: Model, n: float, d: int, level: float) -> Critical:
     """The ratio that one Gaussian exceeds with this probability, at a cost that ``fit`` can bear."""
-    law, how = limit(model, n, d), "limit law"
+    law, how = None if n < _ROWS[0] else limit(model, n, d), "limit law"
     if law is None:
         rows = max((rows for rows in FEW_ROWS if rows <= n), default=_FEWEST)
+        if n < _ROWS[0]:
+            rows = max(int(n), _FEWEST)
         law, how = _few(model, rows, d), f"{FEW_DRAWS} draws of {rows:,} rows"
     return Critical(float(np.quantile(law, 1.0 - level)), level, how)
 

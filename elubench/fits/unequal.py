@@ -24,7 +24,7 @@ _FEW = 2.5  # rows that make no part
 
 
 def statistic(model: Model, sample: Sample, params: Floats) -> float:
-    """The test's statistic, infinite where the likelihood is not held by its curvature; one pass."""
+    """The test's statistic, NaN where the likelihood is not held by its curvature; one pass."""
     moments, d = sample.moments(), sample.d
     inputs = model.inputs(moments)
     u, point = np.empty((1, d)), np.empty(len(params))
@@ -40,9 +40,9 @@ def statistic(model: Model, sample: Sample, params: Floats) -> float:
     across = np.concatenate([c0 * point[d:], (c0 * middle - c1) / spread])
     values, vectors = np.linalg.eigh(bend)
     if not values[0] > _FLAT:
-        return math.inf
+        return math.nan
     left = 1.0 - c0 - float(np.sum((vectors.T @ across) ** 2 / values))
-    return float(moments.weight * row[layout.T0] ** 2 / left) if left > _FLAT else math.inf
+    return float(moments.weight * row[layout.T0] ** 2 / left) if left > _FLAT else math.nan
 
 
 def notes(model: Model, sample: Sample, params: Floats, two: bool) -> list[str]:
@@ -59,4 +59,5 @@ def notes(model: Model, sample: Sample, params: Floats, two: bool) -> list[str]:
     if not found > LIMIT:
         return []
     said = f"score test {found:.3g}; equal parts stay below {LIMIT:.3g} (99.9 %)"
-    return [f"the parts are of unequal size ({said}): use free mixing weights"]
+    free = 'General(mixing="free") or --mixing free'
+    return [f"the parts are of unequal size ({said}): use free weights, {free}"]

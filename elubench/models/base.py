@@ -65,7 +65,7 @@ class Model(ABC):
     """
 
     #: A word for tables and files.
-    name: ClassVar[str]
+    name: str
     #: The density, for summaries.
     formula: str = "two components"
     #: True where the offset b is always 0 and T0 is not used: a sample may then fold x and -x.

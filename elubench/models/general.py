@@ -47,6 +47,8 @@ class General(Model):
         if self.mixing == "equal":
             return
         self.extra = 1
+        given = '"free"' if self.mixing == "free" else list(self.mixing)
+        self.name = f"general(mixing={given})"  # as :func:`elubench.models.known.named` reads it
         self.features = frozenset({"half sum"})
         self.algebra, self.natural = odds.FREE, odds.FREE_NATURAL
         self.formula = "w_1 N(theta_1, s I) + w_2 N(theta_2, s I)"

@@ -65,7 +65,9 @@ def first_row(path: Path, decimal: str | None = None) -> tuple[str, bool, list[s
     if header is None:
         raise ValueError("there are no rows")
     commas = separator != "," if decimal is None else decimal == ","
-    return separator, all(is_number(field, commas) for field in header), header
+    # what pandas writes above columns that have no names
+    counted = len(header) > 1 and header == [str(j) for j in range(len(header))]
+    return separator, all(is_number(field, commas) for field in header) and not counted, header
 
 
 def is_number(field: str, decimal_comma: bool = False) -> bool:
