@@ -111,8 +111,9 @@ class Fit:
         """The probability of a likelihood ratio as large as this if the data are one Gaussian.
 
         An exact Monte-Carlo test, (1 + b) / (1 + draws), where b counts the samples from one Gaussian,
-        of the same n (at least 5) and d, whose ratio is as large. For d <= 2 it costs the same for any n.
-        For more coordinates and many rows the limit law is drawn instead. Rows of weight k count k times.
+        of the same n (at least 5) and d, whose ratio is as large. For d <= 2 it costs the same for any
+        n. For more coordinates and many rows the limit law is drawn instead. Rows of weight k count k
+        times.
         ``progress`` is called with the number of draws done and that of all.
         """
         return self.tested(draws, seed, progress).p_value
