@@ -97,3 +97,62 @@ def asv_pages() -> Path | None:
         return None
     call("-m", "asv", "publish", "--quiet")
     return ROOT / str(config["html_dir"])
+
+
+_RESULTS = """# Results
+
+Made by one command, `make site`, on the machine that published this page.
+
+| | |
+|---|---|
+{rows}
+"""
+_FINDINGS = """# What was found
+
+Every claim with its verdict, the interval measured, the value that theory states, the rule and the nearest
+rival theory that the interval excludes. The [report](REPORT) has figures and settings.
+
+{claims}
+"""
+
+
+def link(text: str, target: str) -> str:
+    """A link to a file that Sphinx does not know."""
+    return f'<a href="{target}">{text}</a>'
+
+
+def write_pages(claims: str, parts: dict[str, Path]) -> None:
+    """Pages of the guide that depend on results."""
+    generated = ROOT / "docs" / "generated"
+    generated.mkdir(exist_ok=True)
+    rows = [f"| {link('verification report', '../verification/report.html')} | beyond-em |"]
+    for page in sorted(parts["notebooks"].glob("*.html")):
+        rows.append(f"| {link(page.stem, f'../notebooks/{page.name}')} | notebook |")
+    if "asv" in parts:
+        rows.append(f"| {link('asv', '../asv/index.html')} | benchmarks over commits |")
+    (generated / "results.md").write_text(_RESULTS.format(rows="\n".join(rows)))
+    report = link("report", "../verification/report.html")
+    text = _FINDINGS.format(claims=claims).replace("[report](REPORT)", report)
+    (generated / "findings.md").write_text(text)
+
+
+def main() -> int:
+    """Make everything; return the exit status."""
+    parts = {"verification": verified(ROOT / "verification"), "notebooks": notebooks()}
+    if (pages := asv_pages()) is not None:
+        parts["asv"] = pages
+    write_pages((parts["verification"] / "claims.md").read_text(encoding="utf-8"), parts)
+    shutil.rmtree(SITE, ignore_errors=True)
+    call("-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(SITE))
+    for name, folder in parts.items():
+        kept = shutil.ignore_patterns("*.parquet", "open.html", "quick")
+        shutil.copytree(folder, SITE / name, ignore=kept)
+    wrong = broken_links(SITE, skipped=("asv",))
+    for line in wrong:
+        print(f"make site: a link leads nowhere: {line}", file=sys.stderr)
+    print(f"site: {SITE / 'index.html'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
