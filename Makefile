@@ -120,6 +120,10 @@ notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/no
 		{ echo "make notebooks: there is no notebook in analysis/" >&2; exit 2; }
 	$(PY) .ci/notebooks.py $(ARGS)
 
+.PHONY: site
+site: $(READY) ## write guide, reference, reports and notebooks as web pages to build/site/
+	$(PY) .ci/site.py
+
 # The environment. A killed set-up leaves no `ready` behind, so the next one starts from nothing; a
 # complete environment that is out of date is brought up to date in place.
 $(READY): pyproject.toml requirements.lock

@@ -69,11 +69,13 @@ def call(*arguments: str) -> None:
         sys.exit(f"make site: {' '.join(arguments)} failed")
 
 
-def verified(folder: Path) -> Path:
-    """The folder of verification reports; one of the level quick is made if there is none."""
-    if not (folder / "report.html").exists():
-        call("-m", "elubench", "verify", "--out", str(folder), "--engine", "dask")
-    return folder
+def verified() -> dict[str, Path]:
+    """The folders of verification reports by name; that of the first paper is made if there is none."""
+    first = ROOT / "verification"
+    if not (first / "report.html").exists():
+        call("-m", "elubench", "verify", "--out", str(first), "--engine", "dask")
+    others = [folder.parent for folder in sorted(ROOT.glob("verification-*/report.html"))]
+    return {folder.name: folder for folder in (first, *others) if (folder / "claims.md").exists()}
 
 
 def notebooks() -> Path:
@@ -109,10 +111,8 @@ Made by one command, `make site`, on the machine that published this page.
 """
 _FINDINGS = """# What was found
 
-Every claim with its verdict, the interval measured, the value that theory states, the rule and the nearest
-rival theory that the interval excludes. The [report](REPORT) has figures and settings.
-
-{claims}
+Every claim with its verdict, the interval measured, the value that theory states, the rule and the
+nearest rival theory that the interval excludes. Each report has figures and settings.
 """
 
 
@@ -121,32 +121,37 @@ def link(text: str, target: str) -> str:
     return f'<a href="{target}">{text}</a>'
 
 
-def write_pages(claims: str, parts: dict[str, Path]) -> None:
-    """Pages of the guide that depend on results."""
-    generated = ROOT / "docs" / "generated"
-    generated.mkdir(exist_ok=True)
-    rows = [f"| {link('verification report', '../verification/report.html')} | beyond-em |"]
-    for page in sorted(parts["notebooks"].glob("*.html")):
+def write_pages(reports: dict[str, Path], made: Path, with_asv: bool, folder: Path) -> None:
+    """Pages of the guide that depend on results: what was found, and a list of all results."""
+    folder.mkdir(exist_ok=True)
+    rows, sections = [], [_FINDINGS]
+    for name, where in reports.items():
+        counted, _, table = (where / "claims.md").read_text(encoding="utf-8").partition("\n")
+        paper, _, counts = counted.partition(": ")
+        report = link(f"report on {paper}", f"../{name}/report.html")
+        rows.append(f"| {report} | {counts} |")
+        sections.append(f"## {paper}\n\n{counts}: {report}\n{table}")
+    for page in sorted(made.glob("*.html")):
         rows.append(f"| {link(page.stem, f'../notebooks/{page.name}')} | notebook |")
-    if "asv" in parts:
+    if with_asv:
         rows.append(f"| {link('asv', '../asv/index.html')} | benchmarks over commits |")
-    (generated / "results.md").write_text(_RESULTS.format(rows="\n".join(rows)))
-    report = link("report", "../verification/report.html")
-    text = _FINDINGS.format(claims=claims).replace("[report](REPORT)", report)
-    (generated / "findings.md").write_text(text)
+    (folder / "results.md").write_text(_RESULTS.format(rows="\n".join(rows)), encoding="utf-8")
+    (folder / "findings.md").write_text("\n".join(sections), encoding="utf-8")
 
 
 def main() -> int:
     """Make everything; return the exit status."""
-    parts = {"verification": verified(ROOT / "verification"), "notebooks": notebooks()}
-    if (pages := asv_pages()) is not None:
-        parts["asv"] = pages
-    write_pages((parts["verification"] / "claims.md").read_text(encoding="utf-8"), parts)
+    reports, made, pages = verified(), notebooks(), asv_pages()
+    write_pages(reports, made, pages is not None, ROOT / "docs" / "generated")
     shutil.rmtree(SITE, ignore_errors=True)
     call("-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(SITE))
-    for name, folder in parts.items():
-        kept = shutil.ignore_patterns("*.parquet", "open.html", "quick")
-        shutil.copytree(folder, SITE / name, ignore=kept)
+    for name, folder in reports.items():
+        (SITE / name).mkdir()
+        for file in ("report.html", "claims.md", "claims.json"):
+            shutil.copy(folder / file, SITE / name)
+    shutil.copytree(made, SITE / "notebooks")
+    if pages is not None:
+        shutil.copytree(pages, SITE / "asv")
     wrong = broken_links(SITE, skipped=("asv",))
     for line in wrong:
         print(f"make site: a link leads nowhere: {line}", file=sys.stderr)

@@ -20,6 +20,8 @@ python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "elubench"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": False}
@@ -30,12 +32,20 @@ def setup(app):  # noqa: D103
 
 
 def _as_restructured_text(app, what, name, obj, options, lines):
-    """Make a list of the section Parameters, and keep |x| a norm instead of a substitution."""
-    made, listing = [], False
+    """Make a list of the section Parameters and literal blocks of formulas; keep |x| and part-*.csv."""
+    made, listing, formula = [], False, False
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        parts = line.split("``")
-        parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
-        line = "``".join(parts)
+        indented = line.startswith("    ")
+        if indented and not listing:
+            if not formula and (not made or not made[-1]):
+                made += ["::", ""]
+                formula = True
+        elif line:
+            formula = False
+        if not formula:
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", r"\|").replace("-*", r"-\*") for part in parts[::2]]
+            line = "``".join(parts)
         if set(below) == {"-"} and line.strip():
             listing = True
             line = f"**{line}**"
@@ -43,7 +53,7 @@ def _as_restructured_text(app, what, name, obj, options, lines):
             line = ""
         elif listing and (found := re.match(r"([\w, *]+) : (.*)", line)):
             line = f"* **{found[1]}**: {found[2]}"
-        elif listing and line.startswith("    "):
+        elif listing and indented:
             line = line[2:]
         made.append(line)
     lines[:] = made

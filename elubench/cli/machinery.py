@@ -86,7 +86,8 @@ class _Parser(argparse.ArgumentParser):
             stream.write(message)
 
 
-def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """The parser of ``elubench`` with these commands."""
     parser = _Parser(
         prog="elubench",
         description="Evidence for convergence rates of EM, ELU and their rivals.",
@@ -119,7 +120,7 @@ def _message(error: Exception) -> str:
 def _run(commands: Mapping[str, Command], arguments: Sequence[str] | None) -> int:
     debug = os.environ.get("ELUBENCH_DEBUG", "") not in ("", "0")
     try:
-        parser = _parser(commands)
+        parser = parser_of(commands)
         options = parser.parse_args(arguments)
         if options.command is None:
             parser.print_help(sys.stderr)
