@@ -120,6 +120,18 @@ notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/no
 		{ echo "make notebooks: there is no notebook in analysis/" >&2; exit 2; }
 	$(PY) .ci/notebooks.py $(ARGS)
 
+.PHONY: site
+site: $(READY) ## write guide, reference, reports and notebooks as web pages to build/site/
+	$(PY) .ci/site.py
+
+.PHONY: dist
+dist: $(READY) ## build sdist and wheel in dist/ (TAG=v1.2.3: only if that is the version)
+	@version=v$$($(PY) -c 'import elubench; print(elubench.__version__)'); \
+		test "$(or $(TAG),$$version)" = "$$version" || \
+		{ echo "make dist: the version is $$version, got TAG=$(TAG)" >&2; exit 2; }
+	rm -rf dist
+	$(PY) -m hatchling build
+
 # The environment. A killed set-up leaves no `ready` behind, so the next one starts from nothing; a
 # complete environment that is out of date is brought up to date in place.
 $(READY): pyproject.toml requirements.lock

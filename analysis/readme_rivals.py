@@ -1,4 +1,4 @@
-"""What should I use? The table and the figure of the README, from a folder of the study `rivals`.
+"""What should I use? The table and the figure of docs/guide/choose.md, from the study `rivals`.
 
     elubench study run rivals --out rivals
     python analysis/readme_rivals.py rivals analysis/rivals.png

@@ -24,22 +24,13 @@ FLIPS = Path(__file__).with_name("flips.csv")
 KEYS = (
     "theorem-1a-radii",
     "theorem-1a-iterations",
-    "theorem-1b-radii",
-    "theorem-1b-iterations",
     "em-iterations-1",
-    "em-iterations-d",
     "theorem-1-conditions",
-    "divergence-and-rescue",
     "practical-procedure",
-    "lemma-4a",
-    "diagonal-equal",
     "diagonal-generic",
-    "diagonal-radius",
     "general-printed",
     "general-centred",
-    "minimax-radii",
     "rival-newton-anderson",
-    "rival-moments",
     "optimal-cost",
 )
 

@@ -8,6 +8,7 @@ that ``elubench --help`` does not wait for a compiler to load.
 from collections.abc import Sequence
 
 from elubench.cli import (
+    completion,
     fit,
     info,
     machinery,
@@ -32,6 +33,7 @@ COMMANDS: dict[str, machinery.Command] = {
     "regressions": regressions,
     "warmup": warmup,
     "info": info,
+    "completion": completion,
 }
 
 

@@ -23,6 +23,16 @@ INTERRUPTED = 128 + 2  # as a shell reports a process that SIGINT ended
 BROKEN_PIPE = 128 + 13  # the same for SIGPIPE
 
 
+_EXAMPLES = """examples:
+  elubench fit data.csv --plot fit.png       two Gaussians, the regime, a figure
+  elubench fit data.csv --model all          a table of all models
+  elubench study run quick --out results     a grid of runs; run it again to resume
+  elubench verify                            verification/report.html, in minutes
+  elubench paper new mine                    a paper of your own
+  elubench COMMAND --help                    the options of a command
+"""
+
+
 class CommandError(Exception):
     """The command cannot do what the user asked for; the message says why, in one line."""
 
@@ -71,9 +81,7 @@ class _Parser(argparse.ArgumentParser):
     fill: Callable[[argparse.ArgumentParser], None] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.fill is not None:
-            fill, self.fill = self.fill, None
-            fill(self)
+        filled(self)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -86,10 +94,20 @@ class _Parser(argparse.ArgumentParser):
             stream.write(message)
 
 
-def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+def filled(parser: argparse.ArgumentParser) -> None:
+    """Give the parser the options that it would get when it is first used."""
+    if isinstance(parser, _Parser) and parser.fill is not None:
+        fill, parser.fill = parser.fill, None
+        fill(parser)
+
+
+def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+    """The parser of ``elubench`` with these commands."""
     parser = _Parser(
         prog="elubench",
         description="Evidence for convergence rates of EM, ELU and their rivals.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"elubench {__version__}")
@@ -101,7 +119,7 @@ def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
             name, help=command.SUMMARY, description=description, allow_abbrev=False
         )
         subparser.fill = command.add_options
-        subparser.set_defaults(run=command.run)
+        subparser.set_defaults(run=command.run, parser=parser)
     return parser
 
 
@@ -119,7 +137,7 @@ def _message(error: Exception) -> str:
 def _run(commands: Mapping[str, Command], arguments: Sequence[str] | None) -> int:
     debug = os.environ.get("ELUBENCH_DEBUG", "") not in ("", "0")
     try:
-        parser = _parser(commands)
+        parser = parser_of(commands)
         options = parser.parse_args(arguments)
         if options.command is None:
             parser.print_help(sys.stderr)

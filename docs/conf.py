@@ -1,0 +1,59 @@
+"""The site: guide, reference and changelog with Sphinx; `make site` adds reports and notebooks."""
+
+import re
+from importlib.metadata import version as version_of
+
+project = "elubench"
+author = "elubench contributors"
+copyright = f"{author}, BSD-3-Clause"
+version = release = version_of("elubench")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+exclude_patterns = ["README.md"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
+autodoc_inherit_docstrings = False  # what a class only overrides is explained where it is declared
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats")}
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_title = "elubench"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": False}
+
+
+def setup(app):  # noqa: D103
+    app.connect("autodoc-process-docstring", _as_restructured_text)
+
+
+def _as_restructured_text(app, what, name, obj, options, lines):
+    """Make a list of the section Parameters and literal blocks of formulas; keep |x| and part-*.csv."""
+    made, listing, formula = [], False, False
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        indented = line.startswith("    ")
+        if indented and not listing:
+            if not formula and (not made or not made[-1]):
+                made += ["::", ""]
+                formula = True
+        elif line:
+            formula = False
+        if not formula:
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", r"\|").replace("-*", r"-\*") for part in parts[::2]]
+            line = "``".join(parts)
+        if set(below) == {"-"} and line.strip():
+            listing = True
+            line = f"**{line}**"
+        elif line and set(line) == {"-"}:
+            line = ""
+        elif listing and (found := re.match(r"([\w, *]+) : (.*)", line)):
+            line = f"* **{found[1]}**: {found[2]}"
+        elif listing and indented:
+            line = line[2:]
+        made.append(line)
+    lines[:] = made

@@ -1,0 +1,115 @@
+"""The site's own parts: links, reference, examples and commands. `make site` builds it with Sphinx."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import documents
+import pytest
+from conftest import ROOT, needs_jit
+
+import elubench
+from elubench.papers.verifying import named, shipped
+
+DOCS = ROOT / "docs"
+GUIDE = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("guide/*.md"))}
+OTHERS = ("EXTENDING.md", "CONTRIBUTING.md", "benchmarks/README.md", "analysis/README.md")
+WITH_CODE = [name for name, text in GUIDE.items() if documents.blocks(text, "python")]
+
+
+@pytest.fixture(scope="module")
+def site():
+    spec = importlib.util.spec_from_file_location("site_maker", ROOT / ".ci" / "site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_broken_links_are_found(site, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.html").write_text('<h1 id="top">b</h1><a href="../a.html#here">a</a>')
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="sub/b.html#top">1</a><a href="https://example.org/x">2</a>'
+        '<a href="#here">3</a><a href="sub/b.html?q=1">4</a>'
+    )
+    assert site.broken_links(tmp_path) == []
+    (tmp_path / "c.html").write_text(
+        '<a href="gone.html">1</a><a href="a.html#gone">2</a><img src="gone.png"><a href="sub">3</a>'
+    )
+    found = site.broken_links(tmp_path)
+    assert found == [f"c.html: {link}" for link in ("a.html#gone", "gone.html", "gone.png", "sub")]
+
+
+def test_pages_of_results_link_every_report(site, tmp_path):
+    reports = {}
+    for name, paper in (("verification", "beyond-em"), ("verification-mine", "mine")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "claims.md").write_text(
+            f"{paper}: 2 supported\n\n| claim |\n|---|\n| x |\n"
+        )
+        reports[name] = tmp_path / name
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_first.html").touch()
+    site.write_pages(reports, tmp_path / "notebooks", True, tmp_path / "generated")
+    results = (tmp_path / "generated" / "results.md").read_text()
+    findings = (tmp_path / "generated" / "findings.md").read_text()
+    for target in (*(f"{name}/report.html" for name in reports), "notebooks/01_first.html", "asv/"):
+        assert f'href="../{target}' in results
+    assert re.findall(r"^## (.*)$", findings, re.MULTILINE) == ["beyond-em", "mine"]
+    assert findings.count("| x |") == 2
+
+
+@pytest.mark.parametrize("room", elubench._ROOMS)
+def test_every_public_name_is_on_a_reference_page(room):
+    page = (DOCS / "reference" / f"{room}.md").read_text()
+    modules = re.findall(r"automodule:: (\S+)", page)
+    assert modules[0] == f"elubench.{room}"
+    for name in elubench._public(room):
+        value = getattr(elubench, name)
+        # autodoc shows a module by a directive of its own, and what has a docstring
+        listed = getattr(value, "__path__", None) or getattr(value, "__file__", None)
+        assert value.__name__ in modules if listed else value.__doc__, name
+
+
+def test_every_page_is_in_a_table_of_contents():
+    for folder, toc in (("guide", "index.md"), ("reference", "reference/index.md")):
+        listed = re.findall(r"^(?:guide/)?([a-z]+)$", (DOCS / toc).read_text(), re.MULTILINE)
+        pages = {path.stem for path in DOCS.glob(f"{folder}/*.md")} - {"index"}
+        assert pages <= set(listed)
+
+
+@needs_jit
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_examples_run(name, tmp_path):
+    documents.run_examples(GUIDE[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", [*GUIDE, *OTHERS])
+def test_commands_are_understood(name):
+    text = GUIDE.get(name) or Path(ROOT / name).read_text(encoding="utf-8")
+    assert documents.wrong_commands(text) == []
+
+
+def test_wrong_commands_are_found(capsys):
+    text = "```sh\nelubench fit x.csv --nonsense 1  # why\nmake nonsense\nelubench info\n```\n"
+    assert documents.wrong_commands(text) == ["elubench fit x.csv --nonsense 1", "make nonsense"]
+
+
+def test_papers_have_the_claims_that_the_guide_counts():
+    shown = dict(
+        re.findall(r"^\| `([a-z-]+)` \| .* \| (\d+) \|$", GUIDE["verify.md"], re.MULTILINE)
+    )
+    assert shown == {name: str(len(named(name).claims)) for name in shipped()}
+
+
+def test_the_tree_is_the_tree():
+    block = GUIDE["architecture.md"].split("```\nelubench/\n")[1].split("```")[0]
+    for name in re.findall(r"\b[a-z_]+\.py\b|\b[a-z]+/", block):
+        assert (ROOT / "elubench" / name).exists() or (ROOT / name).exists(), name
+
+
+def test_names_in_tables_exist():
+    for name in ("architecture.md", "choose.md"):
+        for cell in re.findall(r"^\| (`[^|]*`) \|", GUIDE[name], re.MULTILINE):
+            for word in re.findall(r"`([A-Z][A-Za-z]+)", cell):
+                assert hasattr(elubench, word), word
