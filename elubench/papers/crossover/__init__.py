@@ -1,0 +1,1 @@
+"""The crossover between one component and two: claims of our own."""
