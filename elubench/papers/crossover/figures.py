@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.papers.beyond_em.figures.crossover import heat_map
-from elubench.papers.crossover.claims import ratio_cdf
+from elubench.papers.crossover.claims.meeting import ratio_cdf, ratio_of
 from elubench.papers.crossover.theory import meeting
 from elubench.report.captions import about
 from elubench.report.figures import FigureMaker
@@ -36,15 +36,16 @@ def map_rows(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
 def ratios(rows: pd.DataFrame) -> pd.DataFrame:
     """One row per d, a and n: root mean square errors over that of the optimum, and a ratio of passes.
 
-    ``passes`` is EM's median number of passes to the radius over that of NewtonAnderson; EM counts with all
-    the passes that it made where it did not arrive.
+    ``passes`` is EM's median number of passes to the radius over that of NewtonAnderson; EM counts with
+    all the passes that it made where it did not arrive.
     """
-    keys, found = ["d", "true_a", "n"], {}
+    keys = ["d", "true_a", "n"]
+    found: dict[str, pd.Series[float]] = {}
     for name in ("EM", "ELU", "Moments"):
         part = rows[rows["algorithm"] == name]
         squares = part[["location_error", "mle_location_error"]] ** 2
         mean = squares.groupby([part[key] for key in keys]).mean()
-        found[name] = np.sqrt(mean["location_error"] / mean["mle_location_error"])
+        found[name] = (mean["location_error"] / mean["mle_location_error"]) ** 0.5
     spent = rows["passes_to_radius"].fillna(rows["passes"])
     median = spent.groupby([rows[key] for key in (*keys, "algorithm")]).median().unstack()
     found["passes"] = median["EM"] / median["NewtonAnderson"]
@@ -86,7 +87,7 @@ def law_rows(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
     """The likelihood ratios where the regimes meet."""
     rows = evidence.rows(algorithm="Moments", stop="end", validation=[np.nan])
     rows = rows[rows["block"].str.startswith("meeting")]
-    return (rows.assign(ratio=np.maximum(-2.0 * rows["n"] * rows["mle_gap"], 0.0)),)
+    return (rows.assign(ratio=ratio_of(rows)),)
 
 
 @styled

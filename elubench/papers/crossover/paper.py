@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elubench.papers.crossover.claims import chapter
+from elubench.papers.crossover.claims import CHAPTERS
 from elubench.papers.crossover.figures import FIGURES
 from elubench.papers.crossover.probes import PROBES
 from elubench.verification.paper import Paper, expected_in, levels_in
@@ -27,7 +27,7 @@ PAPER = Paper(
         "optimum": "The maximum-likelihood fit of the sample itself.",
         "rho": "EM's contraction factor: the part of the distance to the optimum that a step leaves.",
     },
-    chapters=(chapter,),
+    chapters=CHAPTERS,
     levels=levels_in(_FOLDER / "levels.toml"),
     probes=PROBES,
     figures=FIGURES,

@@ -11,6 +11,7 @@ from elubench.algorithms import NewtonAnderson
 from elubench.fits.evidence import contraction
 from elubench.models import Isotropic
 from elubench.papers.beyond_em.separation import crossover
+from elubench.papers.crossover.weights import equal_weights, known_weights
 from elubench.runs import run
 from elubench.studies.truths import Truth
 from elubench.verification.paper import Probe
@@ -56,4 +57,6 @@ def signs(
 PROBES = {
     "contractions": Probe("EM's contraction at the optimum", contractions),
     "signs": Probe("what EM's speed says", signs),
+    "equal_weights": Probe("equal weights fitted to unequal ones", equal_weights),
+    "known_weights": Probe("weights that are known", known_weights),
 }
