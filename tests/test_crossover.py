@@ -1,16 +1,26 @@
 """The crossover between one component and two: its theory, and how far apart is far enough."""
 
+import itertools
+import json
 import math
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
 import elubench as eb
+from elubench import cli
 from elubench.fits.detecting import divergence
+from elubench.models.flatness import location_scale
 from elubench.papers.beyond_em.separation import contraction
-from elubench.papers.crossover import theory
+from elubench.papers.crossover import PAPER, theory
+from elubench.papers.crossover.claims.rates import GRID
+from elubench.papers.crossover.weights import known_optimum
+from elubench.studies import reading
+from elubench.verification.deciding import decide
+from elubench.verification.evidence import Evidence
 
 
 def over_mixture(function, theta):
@@ -185,3 +195,98 @@ class TestDetection:
     def test_bad_arguments(self, arguments, said):
         with pytest.raises((TypeError, ValueError), match=said):
             eb.detectable(**arguments)
+
+
+class TestCommand:
+    def test_power(self, capsys):
+        assert cli.main(["power", "--n", "1e6", "--separation", "0.5", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["detectable"]["half_distance"] == eb.detectable(1e6, 1)
+        assert found["separation"]["power"] == eb.detection_power(1e6, 1, 0.5)
+        each = math.log(10.0) / -math.log(contraction(0.5, 1))
+        assert found["separation"]["iterations_per_digit"] == pytest.approx(each)
+
+    def test_text_and_errors(self, capsys):
+        assert cli.main(["power", "--n", "1e4", "--d", "2"]) == 0
+        said = capsys.readouterr().out
+        assert f"{eb.detectable(1e4, 2):.3g} standard deviations" in said
+        assert "as far apart" not in said
+        assert cli.main(["power", "--n", "1e4", "--separation", "-1"]) == 2
+        assert "separation must be in (0, 50), got -1.0" in capsys.readouterr().err
+
+
+class TestKnownWeights:
+    @pytest.mark.parametrize("delta", [0.25, 0.05])
+    def test_optimum_is_that_of_the_cumulants(self, delta):
+        """To leading order: the nearest skewness and kurtosis in units of their noise."""
+        n = 10**12
+        sample = eb.LatticeSample.gaussian(n, 1, seed=5)
+        x, shares = sample.nodes[:, 0], sample.counts / n
+        x = x - shares @ x
+        spread = shares @ x**2
+        skewness, excess = shares @ x**3 / spread**1.5, shares @ x**4 / spread**2 - 3.0
+        p, q = 0.5 + delta, 0.5 - delta
+        theta = np.linspace(-0.2, 0.2, 400_001)
+        off = (skewness - 8 * p * q * (p - q) * theta**3) ** 2 / 6
+        off += (excess - 16 * p * q * (1 - 6 * p * q) * theta**4) ** 2 / 24
+        best = theta[np.argmin(off)]
+        assert known_optimum(sample, delta) == pytest.approx(best, rel=0.01)
+
+
+class TestPaper:
+    def test_claims_are_decided_on_the_exact_theory(self):
+        """Errors and counts that follow the theory are found to do so; others are not."""
+        for power, verdicts in ((0.0, {"supported"}), (0.15, {"contradicted"})):
+            findings = {one.claim.key: one for one in decide(PAPER, planted(power))}
+            for key in ("location", "scale", "iterations"):
+                assert findings[key].verdict in verdicts, (key, power)
+
+    def test_levels_and_expectations(self):
+        assert set(PAPER.expected) == {claim.key for claim in PAPER.claims}
+        for level in PAPER.levels.values():
+            for study in level.studies:
+                blocks = reading.load(PAPER.study(study)).blocks
+                for d, several in GRID.items():
+                    for stop in ("radius", "end"):
+                        kept = [
+                            one.truth.a
+                            for one in blocks
+                            if one.name.startswith(("oracle", "optimum"))
+                            and one.sizes[0][1] == d
+                            and one.stop == stop
+                        ]
+                        assert sorted(kept) == sorted(several)
+
+
+def planted(off):
+    """Rows that have the theory's errors and counts times n^off, with a little chance."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for d, several in GRID.items():
+        h = 1.5 if d == 1 else 2.5
+        for a, n, k in itertools.product(several, (1e6, 1e7, 1e8, 1e9, 1e10), range(12)):
+            theta, more = h * n**-a, n**off
+            shared = {
+                "study": "crossover", "model": "isotropic", "n": int(n), "d": d, "replicate": k,
+                "samples": "lattice", "start": "equal", "start_norm": 0.9, "options": "{}",
+                "validation": math.nan, "true_h": h, "true_a": a, "half_distance": theta,
+                "radius_constant": 4.0, "seed": 0, "status": "reached", "reached": True,
+            }  # fmt: skip
+            wobble = np.exp(0.05 * rng.standard_normal(3))
+            radius = location_scale(d).radius_at(n, d, theta, 4.0)
+            count = round(theory.em_iterations(theta, radius, d) * more * wobble[0])
+            rows.append(
+                {
+                    **shared, "algorithm": "EM", "stop": "radius", "block": "oracle",
+                    "iterations_to_radius": count, "iterations": count,
+                }
+            )  # fmt: skip
+            rows.append(
+                {
+                    **shared, "algorithm": "NewtonAnderson", "stop": "end", "block": "optimum",
+                    "location_error": theory.location_error(theta, n, d) * more * wobble[1],
+                    "scale_error": theory.scale_error(theta, n, d) * more * wobble[2],
+                }
+            )  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return Evidence("quick", 0, ("crossover",), frame, frame.iloc[:0], {})

@@ -14,6 +14,7 @@ from elubench.cli import (
     paper,
     papers,
     peers,
+    power,
     regressions,
     report,
     study,
@@ -23,6 +24,7 @@ from elubench.cli import (
 
 COMMANDS: dict[str, machinery.Command] = {
     "fit": fit,
+    "power": power,
     "study": study,
     "verify": verify,
     "report": report,

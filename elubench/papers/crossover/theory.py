@@ -142,6 +142,7 @@ def em_step(at: Floats, theta: float, d: int) -> Floats:
     return np.asarray(moved)
 
 
+@lru_cache(maxsize=4096)
 def em_iterations(theta: float, radius: float, d: int, start: float = 0.9) -> float:
     """EM's iterations at infinite n to within the radius of theta*, as the time of a flow.
 
