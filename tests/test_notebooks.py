@@ -33,8 +33,8 @@ _ABSOLUTE = re.compile(r"(?<![\w.<:/*)])/[A-Za-z_]+/|\b[A-Z]:\\\\")
 _LARGEST_THUMBNAIL = 40_000  # bytes
 
 
-def test_all_seven():
-    assert [name[:2] for name in NAMES] == [f"{k:02d}" for k in range(1, 8)]
+def test_all_eight():
+    assert [name[:2] for name in NAMES] == [f"{k:02d}" for k in range(1, 9)]
 
 
 @pytest.mark.parametrize(

@@ -285,9 +285,8 @@ class TestPapers:
     def test_names(self, tmp_path):
         assert named("beyond-em") is PAPER
         assert named(PAPER) is PAPER
-        with pytest.raises(
-            ValueError, match="paper must be one of beyond-em, singularity, or the path"
-        ):
+        known = "paper must be one of beyond-em, crossover, singularity, or the path"
+        with pytest.raises(ValueError, match=known):
             named("nobody")
         with pytest.raises(ValueError, match="for the level use level='quick'"):
             elubench.verify("quick", tmp_path / "out")

@@ -15,6 +15,7 @@ from elubench.cli import (
     paper,
     papers,
     peers,
+    power,
     regressions,
     report,
     study,
@@ -24,6 +25,7 @@ from elubench.cli import (
 
 COMMANDS: dict[str, machinery.Command] = {
     "fit": fit,
+    "power": power,
     "study": study,
     "verify": verify,
     "report": report,

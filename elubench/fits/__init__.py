@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from elubench.fits.choosing import check_algorithm as check_algorithm
 from elubench.fits.comparing import compare as compare
+from elubench.fits.detecting import detectable as detectable
+from elubench.fits.detecting import detection_power as detection_power
 from elubench.fits.fitting import fit as fit
 from elubench.fits.result import Fit as Fit
 
 if TYPE_CHECKING:
     from elubench.fits.estimator import TwoGaussians as TwoGaussians
 
-__all__ = ["Fit", "TwoGaussians", "compare", "fit"]
+__all__ = ["Fit", "TwoGaussians", "compare", "detectable", "detection_power", "fit"]
 
 
 def __getattr__(name: str) -> Any:

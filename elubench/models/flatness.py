@@ -48,6 +48,17 @@ class Flatness(NamedTuple):
             return constant * math.pow(n, self.location_n) * math.pow(d, -self.location_n)
         return constant * math.pow(n, self.scale_n) * math.pow(d, -self.scale_n - 1.0)
 
+    def radius_at(self, n: float, d: int, half_distance: float, constant: float = 1.0) -> float:
+        """`constant` times the statistical radius of the location about two Gaussians at +-theta.
+
+        Noise `|theta|^gamma epsilon` over curvature `|theta|^alpha`: the farther they are apart, up to
+        one standard deviation, the smaller it is. Where theta is below the radius at one Gaussian, it
+        is that one.
+        """
+        at_zero = self.radius(n, d)
+        apart = max(min(half_distance, 1.0), at_zero)
+        return constant * at_zero * math.pow(apart / at_zero, self.gamma - self.alpha)
+
 
 def location_scale(d: int) -> Flatness:
     """Two components at -theta and theta with a free scale, fitted to one Gaussian.

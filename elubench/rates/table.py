@@ -95,6 +95,8 @@ def _rate(
     """The columns of `fit_rates` after those that say what a row is about."""
     spent = _QUANTITIES[group["stop"].iloc[0]][quantity]
     law, expected = _expected(about, quantity)
+    if _two(group):  # the theory is of one Gaussian
+        law, expected = "" if spent else law, math.nan
     runs = group.groupby("n")["replicate"].count()
     row: dict[str, Any] = {
         "law": law,
@@ -178,8 +180,13 @@ def _expected(about: Mapping[str, Any], quantity: str) -> tuple[str, float]:
     return "power", flatness.location_n if quantity == "location_error" else flatness.scale_n
 
 
+def _two(group: pd.DataFrame) -> bool:
+    """Whether the rows are of two Gaussians."""
+    return "half_distance" in group and bool(group["half_distance"].notna().any())
+
+
 def _share_at_zero(group: pd.DataFrame) -> float:
-    if not {"mle_location_error", "radius", "radius_constant"} <= set(group.columns):
+    if _two(group) or not {"mle_location_error", "radius", "radius_constant"} <= set(group):
         return math.nan
     known = group.dropna(subset=["mle_location_error"])
     return float(at_zero(known).mean()) if len(known) else math.nan

@@ -59,6 +59,8 @@ def group_cost(block: Block, cell: Cell) -> Cost:
 def _passes(block: Block, cell: Cell, one: Contestant, start: str) -> float:
     model = block.model(cell.model)
     target = radius(model, cell.n, cell.d, constant=block.radius_constant)
+    if block.truth is not None:  # what takes time is the way to theta*; the rest is geometric
+        target = max(target, block.truth.half_distance(cell.n))
     flatness = model.flatness(cell.d, generic=start == "generic")
     goal = Goal(flatness, target, block.start_norm, one.max_iter, block.stop == "end")
     return one.algorithm.resolve(model).expected_passes(goal)

@@ -38,9 +38,9 @@ def method(model: Model, d: int) -> Algorithm:
     )
 
 
-def maximum_likelihood(model: Model, train: Sample) -> Reference:
-    """The best of the ends of several runs and the single Gaussian."""
-    truth = model.truth(0.0, train.d)
+def maximum_likelihood(model: Model, train: Sample, truth: Floats | None = None) -> Reference:
+    """The best of the ends of several runs and the single Gaussian; the truth is at 0 unless given."""
+    truth = model.truth(0.0, train.d) if truth is None else truth
     best, least, converged = model.truth(model.centre(train.moments()), train.d), 0.0, True
     algorithm = method(model, train.d)
     with warnings.catch_warnings():

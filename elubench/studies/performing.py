@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -27,7 +27,7 @@ from elubench.studies.mle import Reference, maximum_likelihood
 from elubench.studies.plan import Group, seed_of
 from elubench.studies.rows import SCHEMA, TRACE_SCHEMA
 from elubench.studies.shape import shapes_of
-from elubench.studies.spec import Block, Contestant, Spec, as_json
+from elubench.studies.spec import Block, Cell, Contestant, Spec, as_json
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def perform(
 def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, Any], Any]]:
     cell, replicate = group
     model = block.model(cell.model)
-    target = radius(model, cell.n, cell.d, constant=block.radius_constant)
+    goal = _goal(model, block, cell)
     for_all = {
         "block": block.name,
         "model": cell.model,
@@ -78,13 +78,14 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
         "stop": block.stop,
         "validation": block.validation,
         "radius_constant": block.radius_constant,
-        "radius": target,
+        "radius": goal.radius,
         "seed": spec.seed,
+        **({} if block.truth is None else block.truth.columns(cell.n)),
     }
 
     def sampled() -> tuple[Sample, Sample | None, Reference | None, dict[str, float]]:
         train, held = _sample(spec, block, group)
-        reference = maximum_likelihood(model, train) if block.mle else None
+        reference = maximum_likelihood(model, train, goal.truth) if block.mle else None
         return train, held, reference, shapes_of(model, train, held)
 
     found, failure = _tried(sampled)
@@ -107,7 +108,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
                 kind: str = kind, contestant: Contestant = contestant
             ) -> tuple[dict[str, Any], Any]:
                 start = start_at(kind, block.start_norm, model, train, spec.seed, group)
-                return _one(block, contestant, model, train, held, start, target, reference)
+                return _one(block, contestant, model, train, held, start, goal, reference)
 
             ended, message = _tried(ran)
             if ended is None:
@@ -144,19 +145,37 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
 
 
+class _Goal(NamedTuple):
+    """What runs are measured from: the parameters of the truth, and the radius about it."""
+
+    radius: float
+    truth: Floats
+
+
+def _goal(model: Model, block: Block, cell: Cell) -> _Goal:
+    n, d, constant = cell.n, cell.d, block.radius_constant
+    if block.truth is None:
+        return _Goal(radius(model, n, d, constant=constant), model.truth(0.0, d))
+    at = model.flatness(d).radius_at(n, d, block.truth.half_distance(n), constant)
+    return _Goal(at, block.truth.params(model, n, d))
+
+
 def _sample(spec: Spec, block: Block, group: Group) -> tuple[Sample, Sample | None]:
     cell, replicate = group
     model, n, d = cell.model, cell.n, cell.d
-    seed = seed_of(spec.seed, model, n, d, replicate, "sample")
+    mixed = "" if block.truth is None else as_json(block.truth.canonical())
+    seed = seed_of(spec.seed, model, n, d, replicate, f"sample{mixed}")
     sample: ArraySample | LatticeSample
-    if block.samples == "lattice":
+    if block.truth is not None:
+        sample = block.truth.sample(block.samples, n, d, seed)
+    elif block.samples == "lattice":
         sample = LatticeSample.gaussian(n, d, seed)
     else:
         sample = ArraySample(gaussian(n, d, seed))
     if block.validation is None:
         return sample, None
     return sample.split(
-        block.validation, seed=seed_of(spec.seed, model, n, d, replicate, "validation")
+        block.validation, seed=seed_of(spec.seed, model, n, d, replicate, f"validation{mixed}")
     )
 
 
@@ -188,11 +207,11 @@ def _one(
     train: Sample,
     held: Sample | None,
     start: Floats,
-    radius: float,
+    goal: _Goal,
     reference: Reference | None,
 ) -> tuple[dict[str, Any], Any]:
     """One run as the outcome and time columns of its row, and its trace."""
-    truth, true_scale = model.truth(0.0, train.d), np.ones(model.n_scales(train.d))
+    (radius, truth), true_scale = goal, np.ones(model.n_scales(train.d))
 
     def go(stop: float | None) -> Run:
         ended = run(

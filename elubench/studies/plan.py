@@ -1,7 +1,7 @@
 """A study cut into tasks: batches of groups, computed and stored as one.
 
-A group is the runs on one sample. That sample depends on (seed, model, n, d, replicate) and on nothing
-else: not on the algorithm, the block, the order or the worker.
+A group is the runs on one sample. That sample depends on (seed, model, n, d, replicate, truth) and on
+nothing else: not on the algorithm, the block, the order or the worker.
 """
 
 from __future__ import annotations

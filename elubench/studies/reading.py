@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from elubench.samples import lattice
 from elubench.studies.outside import Outside
 from elubench.studies.presets import preset, presets
 from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spec, as_json
+from elubench.studies.truths import Truth, named, truths
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ _DEFAULTS: dict[str, Any] = {
     "max_iter": 10_000,
     "traces": 0,
     "mle": True,
+    "truth": {},
 }
 
 
@@ -106,6 +108,8 @@ def from_canonical(plain: dict[str, Any], name: str) -> Spec:
         made["contestants"] = tuple(
             Contestant(one["algorithm"], one["max_iter"]) for one in values["contestants"]
         )
+        if "truth" in values:
+            made["truth"] = Truth(**values["truth"])
         blocks.append(Block(**made))
     return Spec(name, "", plain["seed"], tuple(blocks))
 
@@ -127,26 +131,30 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
     blocks = values.get("block")
     if not isinstance(blocks, list) or not blocks:
         raise TypeError("block must be a list of at least one [[block]]")
-    made = tuple(_block(block, number, outside) for number, block in enumerate(blocks, 1))
+    numbered = [
+        (number, block)
+        for number, given in enumerate(blocks, 1)
+        for block in _blocks(given, number, outside)
+    ]
     names: set[str] = set()
-    for number, block in enumerate(made, 1):
+    for number, block in numbered:
         if block.name in names:
             raise ValueError(f"block[{number}].name {block.name!r} is the name of another block")
         names.add(block.name)
-    _plannable(made)
+    _plannable(numbered)
     return Spec(
         name=checks.text(values.get("name", title), "name"),
         description=checks.text(values.get("description", ""), "description"),
         seed=checks.integer(values.get("seed", 0), "seed", 0, 2**63 - 1),
-        blocks=made,
+        blocks=tuple(block for _, block in numbered),
     )
 
 
-def _plannable(blocks: tuple[Block, ...]) -> None:
+def _plannable(numbered: list[tuple[int, Block]]) -> None:
     """Refuse what is too large to plan, before anything is planned."""
-    samples = [len(block.models) * len(block.sizes) * block.replicates for block in blocks]
-    runs = sum(count * block.runs for count, block in zip(samples, blocks, strict=True))
-    at = f"block[{1 + samples.index(max(samples))}].replicates"
+    samples = [len(block.models) * len(block.sizes) * block.replicates for _, block in numbered]
+    runs = sum(count * block.runs for count, (_, block) in zip(samples, numbered, strict=True))
+    at = f"block[{numbered[samples.index(max(samples))][0]}].replicates"
     if sum(samples) > _MOST_SAMPLES:
         raise ValueError(
             f"{at} must leave the study at most {_MOST_SAMPLES:,} samples, got {sum(samples):,}"
@@ -155,7 +163,7 @@ def _plannable(blocks: tuple[Block, ...]) -> None:
         raise ValueError(f"{at} must leave the study at most {_MOST_RUNS:,} runs, got {runs:,}")
 
 
-def _block(given: Any, number: int, outside: Outside) -> Block:
+def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
     at = f"block[{number}]"
     if not isinstance(given, dict):
         raise TypeError(f"{at} must be a table, got {given!r}")
@@ -172,7 +180,7 @@ def _block(given: Any, number: int, outside: Outside) -> Block:
     models = _several(values["models"], f"{at}.models", model)
     samples = checks.choice(values["samples"], f"{at}.samples", SAMPLES)
     share = checks.real(values["validation"], f"{at}.validation", 0.0, 1.0, "above")
-    return Block(
+    block = Block(
         name=checks.text(values["name"], f"{at}.name", least=1),
         models=models,
         sizes=_sizes(values, at, samples),
@@ -192,6 +200,8 @@ def _block(given: Any, number: int, outside: Outside) -> Block:
         mle=checks.truth(values["mle"], f"{at}.mle"),
         outside=outside,
     )
+    found = truths(values["truth"], f"{at}.truth")
+    return [replace(block, name=named(block.name, one, len(found)), truth=one) for one in found]
 
 
 def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, int], ...]:

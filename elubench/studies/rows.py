@@ -6,7 +6,7 @@ import pyarrow as pa
 
 _text, _int, _float, _truth = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
-#: Which run a row is about.
+#: Which run a row is about. The last four are of the truth, and empty where that is one Gaussian.
 IDENTITY = {
     "block": _text,
     "model": _text,
@@ -24,6 +24,10 @@ IDENTITY = {
     "radius_constant": _float,
     "radius": _float,
     "seed": _int,
+    "true_h": _float,
+    "true_a": _float,
+    "true_weight": _float,
+    "half_distance": _float,
 }
 #: What it found. Errors are of the location (distance) and of the scale (sigma squared, largest
 #: difference); gaps are mean losses less that of the best single Gaussian; excesses less the MLE's.
@@ -69,6 +73,10 @@ LATER = (
     "held_trace",
     "cost",
     "cost_to_radius",
+    "true_h",
+    "true_a",
+    "true_weight",
+    "half_distance",
 )
 #: What depends on the machine. Costs are passes in units of a plain pass, by prices measured in the
 #: process of the run; ``comparable`` where that had the machine to itself, as far as elubench knows.

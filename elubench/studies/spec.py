@@ -4,6 +4,8 @@ A block is every combination of
 
     models x sizes (n, or n_per_d times d) x d x replicates x starts x algorithms
 
+for one truth; a block whose ``truth`` has lists stands for several blocks.
+
 The canonical form has every option spelled out; two files that mean the same have the same hash.
 """
 
@@ -19,6 +21,7 @@ from typing import Any
 from elubench.algorithms.base import Algorithm
 from elubench.models.base import Model
 from elubench.studies.outside import Outside
+from elubench.studies.truths import Truth
 
 #: Standard normal rows drawn one by one, or counts on a lattice, whose cost does not grow with n.
 SAMPLES = ("direct", "lattice")
@@ -80,6 +83,7 @@ class Block:
     validation: float | None
     traces: int
     mle: bool
+    truth: Truth | None = None
     outside: Outside = field(default_factory=Outside, compare=False, repr=False)
 
     def model(self, name: str) -> Model:
@@ -97,6 +101,10 @@ class Block:
         plain["contestants"] = [
             {"max_iter": one.max_iter, "algorithm": one.options} for one in self.contestants
         ]
+        if self.truth is None:  # as it was before a block could have a truth
+            del plain["truth"]
+        else:
+            plain["truth"] = self.truth.canonical()
         return {
             key: [list(item) if isinstance(item, tuple) else item for item in value]
             if isinstance(value, tuple)

@@ -30,7 +30,7 @@ def crossover_figure(table: pd.DataFrame) -> Figure:
         beside = panels[row * len(kinds) : (row + 1) * len(kinds)]
         for axes, (d, budget) in zip(beside, kinds, strict=True):
             part = found[(found["d"] == d) & (found["budget"] == budget)]
-            drawn = _map(
+            drawn = heat_map(
                 axes, part.pivot(index="half_distance", columns="n", values=column), colours, norm
             )
             axes.set_title(f"d = {d}, {budget:,} iterations")
@@ -49,7 +49,7 @@ def crossover_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _map(axes: Axes, values: pd.DataFrame, colours: str, norm: Normalize) -> Any:
+def heat_map(axes: Axes, values: pd.DataFrame, colours: str, norm: Normalize) -> Any:
     """One map, a cell for each half distance and n, with its number."""
     grid = values.to_numpy(dtype=float)
     drawn = axes.pcolormesh(grid, cmap=colours, norm=norm, edgecolors="white", linewidth=0.3)

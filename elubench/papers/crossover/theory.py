@@ -1,0 +1,167 @@
+"""Two Gaussians of scale 1 at +-theta*, theta* = h n^(-a): what maximum likelihood and EM do there.
+
+**The loss.** For data from one Gaussian, EM's step near 0 is, with kappa = 1 - 1/d and M the
+traceless part of the sample's second moments (d >= 2) or k its excess kurtosis (d = 1),
+
+    d = 1     theta -> theta - (k/3) theta^3 - (2/3) theta^7
+    d >= 2    theta -> theta + M theta - kappa |theta|^2 theta
+
+Two Gaussians give k = -2 theta*^4 and M = theta* theta*' - |theta*|^2/d, both plus noise of order
+n^(-1/2): sqrt(n) k has variance 24, and sqrt(n) M tends to a symmetric Gaussian matrix W of
+variance 1 off the diagonal and 2 on it, less its trace. Everything below follows from these two
+lines.
+
+**Where the regimes meet.** Signal and noise are equal at theta*^4 = n^(-1/2) (d = 1) and |theta*|^2
+= n^(-1/2) (d >= 2): at a = 1/8 and at a = 1/4. Beyond, the data do not know of theta*, and all is
+as for one Gaussian.
+
+**Error, below that a.** The optimum is at theta^4 = -k/2 and, at d >= 2, along the first
+eigenvector of M with kappa |theta|^2 its eigenvalue. To first order in the noise
+
+    d = 1     n E(theta - theta*)^2 -> (6/16) theta*^(-6)
+    d >= 2    n E|theta - theta*|^2 -> (d/(2(d-1)) + d - 1) |theta*|^(-2)
+
+along and across theta*: the location is known to n^(-1/2 + 3a) at d = 1 and n^(-1/2 + a) at d >= 2.
+The squared scale is m2 - |theta|^2/d. Its error is 2 theta*/d times that along theta*, and that of
+m2: n^(-1/2 + 2a) at d = 1, n^(-1/2) at d >= 2. `location_error` and `scale_error` have no small
+theta* in them: they are of the exact information.
+
+**EM's contraction there.** Derivatives of the steps: 1 - rho = (8/3) theta*^6 at d = 1; at d >= 2
+it is 2 kappa |theta*|^2 along theta* and |theta*|^2 across it, and the second is never the larger.
+
+**EM's iterations.** In units of theta*, u = theta/theta*, the steps are a flow in the time
+theta*^alpha t, alpha = 6 or 2. From far away it needs a constant time to u = 2, and then
+ln(theta*/radius) over (1 - rho) theta*^(-alpha) to the statistical radius:
+
+    d = 1     n^(6a) h^(-6) ((3/8)(1/2 - 4a) ln n + O(1))
+    d >= 2    n^(2a) h^(-2) ((1/2 - 2a) ln n + O(1))
+
+n^(6a) log n and n^(2a) log n: log n at a = 0, as for two Gaussians well apart, and n^(3/4) and
+n^(1/2), as for one Gaussian, where the regimes meet and the logarithm has gone. `em_iterations` has
+the exact step.
+
+**Unequal weights.** The symmetric models see even functions of x alone, whose law does not depend
+on the weights: nothing changes. With a free centre, weights 1/2 +- delta give k = -2 theta*^4 (1 -
+16 delta^2 + 48 delta^4), and a skewness of order delta theta*^3 that a model of equal weights
+cannot use. It then finds theta^4 = theta*^4 (1 - 16 delta^2), too small by 4 delta^2 theta*. That
+exceeds the statistical error from delta = (6^(1/4)/4) n^(-1/4 + 2a) h^(-2) on: n^(-1/4) where the
+Gaussians are apart, but a constant where the regimes meet. A model that knows the weights can use
+the skewness, whose noise is sqrt(6/n): it finds theta to n^(-1/6) at fixed delta and no better than
+n^(-1/8) below delta = n^(-1/8), where 4 delta theta^3 and 2 theta^4 are both of order n^(-1/2).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from elubench import checks
+from elubench.checks import Floats
+from elubench.models.flatness import location_scale
+
+_REACH, _STEP = 12.0, 1.0 / 16.0  # of the rule of integration, in standard deviations
+
+
+def meeting(d: int) -> float:
+    """The exponent a at which the regimes meet: 1/8 at d = 1, 1/4 at d >= 2."""
+    return -location_scale(d).location_n
+
+
+def location_exponent(a: float, d: int) -> float:
+    """Exponent of n in the location error of maximum likelihood."""
+    flat = location_scale(d)
+    return -0.5 + (flat.alpha - flat.gamma) * min(a, meeting(d))
+
+
+def scale_exponent(a: float, d: int) -> float:
+    """Exponent of n in the error of the squared scale."""
+    return -0.5 + 2.0 * min(a, meeting(1)) if d == 1 else -0.5
+
+
+def iterations_exponent(a: float, d: int) -> float:
+    """Exponent of n in EM's iterations, apart from a factor log n below the meeting."""
+    return location_scale(d).alpha * min(a, meeting(d))
+
+
+def _nodes(theta: float) -> tuple[Floats, Floats]:
+    """Points and weights for means over a standard normal of functions that bend within 1/theta."""
+    step = _STEP / max(1.0, theta)
+    v = np.arange(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1) * step
+    weights = np.exp(-0.5 * v**2) * step / math.sqrt(2.0 * math.pi)
+    return np.asarray(v, float), np.asarray(weights, float)
+
+
+@lru_cache(maxsize=4096)
+def _errors(theta: float, d: int) -> tuple[float, float]:
+    """sqrt(n) times the root mean square errors of location and squared scale."""
+    v, weights = _nodes(theta)
+    x = v + theta
+    tanh = np.tanh(theta * x)
+    location = x * tanh - theta  # the scores: along theta, and of the squared scale
+    scale = 0.5 * (x**2 - 1.0 + theta**2) - theta * x * tanh
+    others = 0.5 * (d - 1)  # what the other coordinates add to the information on the scale
+    ll, ls, ss = (float(weights @ one) for one in (location**2, location * scale, scale**2))
+    ss += others
+    # what is left of a score after projection on the other, summed by itself: no cancellation
+    slope = ls / ss
+    along = float(weights @ (location - slope * scale) ** 2) + slope**2 * others
+    slope = ls / ll
+    of_scale = float(weights @ (scale - slope * location) ** 2) + others
+    across = float(weights @ tanh**2)
+    return math.sqrt(1.0 / along + (d - 1) / across), math.sqrt(1.0 / of_scale)
+
+
+def location_error(theta: float, n: float, d: int) -> float:
+    """Root mean square error of the location, to leading order in n, at exact information."""
+    return _errors(_theta(theta), checks.integer(d, "d", 1))[0] / math.sqrt(n)
+
+
+def scale_error(theta: float, n: float, d: int) -> float:
+    """Root mean square error of the squared scale, in the same way."""
+    return _errors(_theta(theta), checks.integer(d, "d", 1))[1] / math.sqrt(n)
+
+
+def _theta(theta: float) -> float:
+    return checks.real(theta, "theta", 0.0)
+
+
+def em_step(at: Floats, theta: float, d: int) -> Floats:
+    """EM's step at infinite n from (along, across) theta*; across is one number, by symmetry.
+
+    E[X tanh(X.u)] = theta* E tanh Y + u E sech^2 Y with Y from N(u.theta*, |u|^2), by Stein's identity.
+    """
+    u = at / (1.0 + (theta**2 - float(at @ at)) / d)
+    length = float(np.linalg.norm(u))
+    v, weights = _nodes(length)
+    tanh = np.tanh(length * v + u[0] * theta)
+    moved = u * float(weights @ (1.0 - tanh**2))
+    moved[0] += theta * float(weights @ tanh)
+    return np.asarray(moved)
+
+
+@lru_cache(maxsize=4096)
+def em_iterations(theta: float, radius: float, d: int, start: float = 0.9) -> float:
+    """EM's iterations at infinite n to within the radius of theta*, as the time of a flow.
+
+    The start has equal coordinates, its norm ``start`` in units of the spread, and theta* is on an
+    axis. Where EM is slow, the flow is EM but for O(1) iterations.
+    """
+    norm = start * math.sqrt(1.0 + theta**2 / d)
+    begin = norm * np.array([1.0, math.sqrt(d - 1.0)]) / math.sqrt(d)
+    goal = np.array([theta, 0.0])
+
+    def flow(_: float, at: Floats) -> Floats:
+        return em_step(at, theta, d) - at
+
+    def arrived(_: float, at: Floats) -> float:
+        return float(np.linalg.norm(at - goal)) - radius
+
+    arrived.terminal = True  # type: ignore[attr-defined]
+    arrived.direction = -1.0  # type: ignore[attr-defined]
+    found = solve_ivp(
+        flow, (0.0, 1e15), begin, "LSODA", rtol=1e-6, atol=1e-3 * radius, events=arrived
+    )
+    return float(found.t_events[0][0])
