@@ -63,6 +63,7 @@ from elubench.checks import Floats
 from elubench.models.flatness import location_scale
 
 _REACH, _STEP = 12.0, 1.0 / 16.0  # of the rule of integration, in standard deviations
+_COUNTED = 1_000  # iterations that are made one by one
 
 
 def meeting(d: int) -> float:
@@ -144,14 +145,18 @@ def em_step(at: Floats, theta: float, d: int) -> Floats:
 
 @lru_cache(maxsize=4096)
 def em_iterations(theta: float, radius: float, d: int, start: float = 0.9) -> float:
-    """EM's iterations at infinite n to within the radius of theta*, as the time of a flow.
+    """EM's iterations at infinite n to within the radius of theta*; many of them as the time of a flow.
 
     The start has equal coordinates, its norm ``start`` in units of the spread, and theta* is on an
     axis. Where EM is slow, the flow is EM but for O(1) iterations.
     """
     norm = start * math.sqrt(1.0 + theta**2 / d)
     begin = norm * np.array([1.0, math.sqrt(d - 1.0)]) / math.sqrt(d)
-    goal = np.array([theta, 0.0])
+    goal, at = np.array([theta, 0.0]), begin
+    for count in range(_COUNTED):
+        if np.linalg.norm(at - goal) <= radius:
+            return float(count)
+        at = em_step(at, theta, d)
 
     def flow(_: float, at: Floats) -> Floats:
         return em_step(at, theta, d) - at
