@@ -59,7 +59,7 @@ class TestUsage:
     def test_help_lists_every_command(self, capsys):
         assert cli.main(["--help"]) == 0
         listed = capsys.readouterr().out
-        assert len(cli.COMMANDS) == 11
+        assert len(cli.COMMANDS) == 12
         for name, one in cli.COMMANDS.items():
             assert name in listed
             assert " ".join(one.SUMMARY.split()) in " ".join(listed.split())

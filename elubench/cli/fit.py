@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from elubench import checks
 from elubench.cli import outputs
 from elubench.cli.machinery import INTERRUPTED, CommandError, engine_options
 
@@ -102,6 +101,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the options, read the file, fit, and print or write the result."""
+    from elubench import checks
     from elubench.cli.compiling import compiling_shown
     from elubench.cli.reading import data_of
     from elubench.fits import check_algorithm, compare, fit
