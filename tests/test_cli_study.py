@@ -62,7 +62,7 @@ class TestShow:
 
     def test_unknown_name(self, capsys):
         assert cli.main(["study", "show", "nonsense"]) == 2
-        assert "presets are asymptotic, dimensions" in capsys.readouterr().err
+        assert "presets are asymptotic, crossover" in capsys.readouterr().err
 
 
 class TestRun:

@@ -115,7 +115,7 @@ class CentredELU(ELU):
 # x_(t+1) = x_t (1 - x_t)^alpha / beta. The fixed point of this map is x* = 1 - beta^(1/alpha).
 
 
-def norm(flatness: Flatness, t: float, eta: float, beta: float) -> float:
+def norm_at(flatness: Flatness, t: float, eta: float, beta: float) -> float:
     """|theta_t| at infinite n: `((1 - beta^(1/alpha)) beta^t / (eta kappa))^(1/alpha)`.
 
     `t` is the exponent in the step `eta / beta^t` that is about to be taken.
@@ -125,6 +125,6 @@ def norm(flatness: Flatness, t: float, eta: float, beta: float) -> float:
 
 
 def iterations(flatness: Flatness, target: float, eta: float, beta: float) -> float:
-    """The t with `norm(t) = target`, which does not depend on a start that is above this curve."""
-    ratio = norm(flatness, 0.0, eta, beta) / target
+    """The t with `norm_at(t) = target`, which does not depend on a start that is above this curve."""
+    ratio = norm_at(flatness, 0.0, eta, beta) / target
     return max(0.0, flatness.alpha * math.log(ratio) / math.log(1.0 / beta))

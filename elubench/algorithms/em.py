@@ -45,7 +45,7 @@ class EM(Algorithm):
 # geometric.
 
 
-def norm(flatness: Flatness, t: float, start: float = math.inf) -> float:
+def norm_at(flatness: Flatness, t: float, start: float = math.inf) -> float:
     """|theta_t| at infinite n to leading order: `(start^-alpha + alpha kappa t)^(-1/alpha)`."""
     alpha, _, kappa = flatness
     if alpha == 0.0:

@@ -177,7 +177,7 @@ def em_norm(t: float, d: int, start: float = math.inf) -> float:
     """
     if start != math.inf:
         start = checks.real(start, "start", above=0.0)
-    return em.norm(location_scale(checks.integer(d, "d", 1)), t, start)
+    return em.norm_at(location_scale(checks.integer(d, "d", 1)), t, start)
 
 
 def elu_norm(t: float, d: int, eta: float, beta: float) -> float:
@@ -186,7 +186,7 @@ def elu_norm(t: float, d: int, eta: float, beta: float) -> float:
     `t` is the exponent in the step `eta / beta^t` that is about to be taken.
     """
     eta, beta = checks.real(eta, "eta", above=0.0), checks.real(beta, "beta", 0.0, 1.0)
-    return elu.norm(location_scale(checks.integer(d, "d", 1)), t, eta, beta)
+    return elu.norm_at(location_scale(checks.integer(d, "d", 1)), t, eta, beta)
 
 
 def elu_least_beta(d: int) -> float:
