@@ -1,6 +1,8 @@
 """``fit``: the start, the likelihood, the regime and its evidence, what it refuses."""
 
+import gc
 import json
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +128,18 @@ class TestContraction:
     def test_of_one_gaussian_is_one(self):
         sample = eb.LatticeSample.gaussian(10**10, 1, seed=0)
         assert eb.fit(sample).evidence.contraction == pytest.approx(1.0, abs=1e-4)
+
+
+def test_data_are_freed_with_the_fit():
+    """No cycle waits for the garbage collector: the next fit would need fresh memory."""
+    fit = eb.fit(np.random.default_rng(0).standard_normal((100, 2)))
+    kept = weakref.ref(fit.sample)
+    gc.disable()
+    try:
+        del fit
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 class TestRegime:

@@ -27,7 +27,7 @@ class Metered(Sample):
         self.passes = 0.0
         #: Directions, offsets and results of the last pass.
         self.last = (np.empty((0, self.d)), np.empty(0), np.empty((0, 0)))
-        self._whole = self
+        self._of: Metered | None = None  # the whole, of which this is a part; no cycle keeps rows
         self._known: list[Sums] = []
         self._shape: tuple[Floats, Floats, Shape] | None = None
 
@@ -59,7 +59,7 @@ class Metered(Sample):
         if some is self.inner:
             return self
         made = Metered(some)
-        made._whole, made.reads = self._whole, self.reads
+        made._of, made.reads = self._of or self, self.reads
         return made
 
     def remember(self, sums: Sums | None) -> None:
@@ -119,6 +119,7 @@ class Metered(Sample):
         return np.array([t0, *t1, log_cosh, 1.0, *m.m1, *second[reduction.lower_places(self.d)]])
 
     def _note(self, made: list[tuple[Read, float]]) -> None:
-        part = self.n / self._whole.n
-        self._whole.passes += part
+        whole = self._of or self
+        part = self.n / whole.n
+        whole.passes += part
         self.reads += [(read, part * share) for read, share in made]
