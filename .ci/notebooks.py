@@ -10,12 +10,16 @@ the level quick are made if there are none. An error, a warning or anything else
 """
 
 import argparse
+import base64
+import io
 import multiprocessing
 import os
+import re
 import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from html import escape, unescape
 from pathlib import Path
 
 import nbformat
@@ -27,11 +31,74 @@ RESULTS = ROOT / "verification"
 #: These measure time: they run after the others, one by one, with all threads.
 ALONE = ("06_wall_clock",)
 SECONDS = 900  # for one cell, on the slowest machine
+#: Names the folder of thumbnails for the processes that run notebooks.
+THUMBNAILS = "ELUBENCH_THUMBNAILS"
+#: The cell whose picture is the thumbnail has an id that ends like this.
+THUMBNAIL = "-thumbnail"
+PIXELS, COLOURS = 360, 64  # of a thumbnail
 _STRICT = """
 import warnings
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", module="ipykernel")  # of its own making
 """
+
+
+_PAGE = """{% extends "base.html" %}
+{% block title %}{{ title }}{% endblock %}
+{% block body %}
+<style>
+{{ light }}
+@media screen and (prefers-color-scheme: dark) { {{ dark }} }
+.prompt, .anchor-link { display: none; }
+.highlight pre { background: var(--paper); }
+.notebook img { max-width: 100%; height: auto; background: #fff; }
+.output_subarea { overflow-x: auto; }
+.notebook table { width: auto; }
+.notebook [style*="color:#555"] { color: var(--soft) !important; }
+</style>
+<main class="notebook">
+{{ body | safe }}
+</main>
+{% endblock %}
+"""
+
+
+def page_of(notebook: nbformat.NotebookNode) -> str:
+    """A notebook as a page that needs nothing else, in the style of the reports.
+
+    A figure without a description of its own is named by the heading above it.
+    """
+    from nbconvert import HTMLExporter
+    from pygments.formatters import HtmlFormatter
+
+    from elubench.report.html import environment
+
+    body, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    title, made = "", []
+    for part in re.split(
+        r"(<h[1-6] .*?</h[1-6]>|<img[^>]*>|<pre>|<div class=\"output_html )", body
+    ):
+        if part.startswith("<h"):
+            title = escape(unescape(re.sub(r"<a class.*?</a>|<.*?>", "", part)))
+        elif part.startswith("<img") and not re.search(r'\balt="(?!No description)', part):
+            part = re.sub(r' alt="[^"]*"', "", part).replace("<img", f'<img alt="{title}: figure"')
+        elif part == "<pre>":
+            part = '<pre tabindex="0">'
+        elif part.startswith("<div"):
+            part = part.replace(
+                "<div", f'<div tabindex="0" role="region" aria-label="{title}: output"'
+            )
+        made.append(part)
+    return (
+        environment()
+        .from_string(_PAGE)
+        .render(
+            title=unescape(re.sub(r"<.*?>", "", re.search(r"<h1.*?>(.*?)<a ", body)[1])),
+            light=HtmlFormatter(style="default").get_style_defs(".highlight"),
+            dark=HtmlFormatter(style="github-dark").get_style_defs(".highlight"),
+            body="".join(made),
+        )
+    )
 
 
 def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
@@ -40,7 +107,6 @@ def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
-    from nbconvert import HTMLExporter
 
     begun = time.perf_counter()
     notebook = nbformat.read(path, as_version=4)
@@ -68,10 +134,25 @@ def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
                 output.execution_count -= 1
             if output.output_type == "stream" and output.name == "stderr":
                 wrong.append(f"cell {place} wrote to stderr:\n{output.text.strip()}")
-    html, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": path.stem}})
     OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / f"{path.stem}.html").write_text(html, encoding="utf-8")
+    (OUT / f"{path.stem}.html").write_text(page_of(notebook), encoding="utf-8")
+    if THUMBNAILS in os.environ and not wrong:
+        write_thumbnail(shown, Path(os.environ[THUMBNAILS]) / f"{path.stem}.png")
     return time.perf_counter() - begun, wrong
+
+
+def write_thumbnail(cells: list[nbformat.NotebookNode], path: Path) -> None:
+    """The picture of the cell that is named for it: small, in few colours, the same every time."""
+    from PIL import Image  # comes with matplotlib
+
+    (cell,) = (cell for cell in cells if cell.id.endswith(THUMBNAIL))
+    picture = next(
+        one.data["image/png"] for one in cell.outputs if "image/png" in one.get("data", ())
+    )
+    with Image.open(io.BytesIO(base64.b64decode(picture))) as image:
+        high = round(image.height * PIXELS / image.width)
+        small = image.convert("RGB").resize((PIXELS, high), Image.Resampling.LANCZOS)
+    small.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def run_all(paths: list[Path], environment: dict[str, str], workers: int) -> bool:
@@ -138,7 +219,7 @@ def main() -> int:
             "IPYTHONDIR": own,
         }
         if options.thumbnails:
-            environment["ELUBENCH_THUMBNAILS"] = str(NOTEBOOKS / "thumbnails")
+            environment[THUMBNAILS] = str(NOTEBOOKS / "thumbnails")
         together = [path for path in paths if path.stem not in ALONE]
         alone = [path for path in paths if path.stem in ALONE]
         workers = max(1, min(len(together), os.cpu_count() or 1))

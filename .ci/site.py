@@ -13,6 +13,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from elubench.papers import verifying
+from elubench.papers.indexing import claim_rows
+from elubench.papers.verifying import Verification
+from elubench.report.html import environment
+from elubench.report.page import Gallery
+from elubench.report.summary import counted
+
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "site"
 
@@ -56,7 +63,7 @@ def broken_links(site: Path, skipped: tuple[str, ...] = ()) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             missing = not target.exists()
             if not missing and anchor and target.suffix == ".html":
-                missing = unquote(anchor) not in page(target).anchors
+                missing = not {anchor, unquote(anchor)} & page(target).anchors
             if missing:
                 wrong.append(f"{path.relative_to(site)}: {link}")
     return wrong
@@ -69,13 +76,17 @@ def call(*arguments: str) -> None:
         sys.exit(f"make site: {' '.join(arguments)} failed")
 
 
-def verified() -> dict[str, Path]:
-    """The folders of verification reports by name; that of the first paper is made if there is none."""
+def verified() -> dict[str, Verification]:
+    """The verifications at hand, by folder, with reports that this version writes.
+
+    That of the first paper is made if there is none.
+    """
     first = ROOT / "verification"
     if not (first / "report.html").exists():
         call("-m", "elubench", "verify", "--out", str(first), "--engine", "dask")
-    others = [folder.parent for folder in sorted(ROOT.glob("verification-*/report.html"))]
-    return {folder.name: folder for folder in (first, *others) if (folder / "claims.md").exists()}
+    others = [page.parent for page in sorted(ROOT.glob("verification-*/report.html"))]
+    recorded = [folder for folder in others if (folder / "verification.json").exists()]
+    return {folder.name: verifying.report(folder) for folder in (first, *recorded)}
 
 
 def notebooks() -> Path:
@@ -105,15 +116,40 @@ _RESULTS = """# Results
 
 Made by one command, `make site`, on the machine that published this page.
 
-| | |
+| page | what it has |
 |---|---|
 {rows}
 """
-_FINDINGS = """# What was found
-
-Every claim with its verdict, the interval measured, the value that theory states, the rule and the
-nearest rival theory that the interval excludes. Each report has figures and settings.
+_PARTS = """{{% from "macros.html" import claims_table, picture %}}
+<style>
+{{% include "parts.css" %}}
+</style>
+{part}
+<script>
+{{% include "{script}" %}}
+</script>
 """
+
+
+def part(text: str, script: str, **values: object) -> str:
+    """A part of a page with its style and script, by the templates of the reports."""
+    template = environment().from_string(_PARTS.format(part=text, script=script))
+    return template.render(**values)
+
+
+def headline(name: str, done: Verification) -> str:
+    """The figure that heads the report of a paper, with links to its files there."""
+    gallery = Gallery(done.evidence, done.paper.figures)
+    ((figure, *_), _) = gallery.place(gallery.headline)
+    return part(f"{{{{ picture(one, '{name}/') }}}}", "chart.js", one=figure)
+
+
+def claims(reports: dict[str, Verification]) -> str:
+    """The table of all claims of all papers."""
+    rows = [row for name, one in reports.items() for row in claim_rows(one, f"{name}/report.html")]
+    found = counted([row.finding for row in rows])
+    text = "{{ claims_table(rows, found) }}"
+    return part(text, "table.js", rows=rows, found=found)
 
 
 def link(text: str, target: str) -> str:
@@ -121,22 +157,23 @@ def link(text: str, target: str) -> str:
     return f'<a href="{target}">{text}</a>'
 
 
-def write_pages(reports: dict[str, Path], made: Path, with_asv: bool, folder: Path) -> None:
-    """Pages of the guide that depend on results: what was found, and a list of all results."""
+def write_pages(reports: dict[str, Verification], made: Path, with_asv: bool, folder: Path) -> None:
+    """What of the guide depends on results: the headline, all claims, and a list of all results."""
     folder.mkdir(exist_ok=True)
-    rows, sections = [], [_FINDINGS]
-    for name, where in reports.items():
-        counted, _, table = (where / "claims.md").read_text(encoding="utf-8").partition("\n")
-        paper, _, counts = counted.partition(": ")
-        report = link(f"report on {paper}", f"../{name}/report.html")
-        rows.append(f"| {report} | {counts} |")
-        sections.append(f"## {paper}\n\n{counts}: {report}\n{table}")
+    rows = []
+    for name, one in reports.items():
+        report = link(f"report on {one.paper.short or one.paper.title}", f"../{name}/report.html")
+        rows.append(f"| {report} | {counted(one.findings)} |")
     for page in sorted(made.glob("*.html")):
         rows.append(f"| {link(page.stem, f'../notebooks/{page.name}')} | notebook |")
     if with_asv:
         rows.append(f"| {link('asv', '../asv/index.html')} | benchmarks over commits |")
-    (folder / "results.md").write_text(_RESULTS.format(rows="\n".join(rows)), encoding="utf-8")
-    (folder / "findings.md").write_text("\n".join(sections), encoding="utf-8")
+    for name, text in (
+        ("results.md", _RESULTS.format(rows="\n".join(rows))),
+        ("headline.html", headline(*next(iter(reports.items())))),
+        ("claims.html", claims(reports)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def main() -> int:
@@ -145,9 +182,10 @@ def main() -> int:
     write_pages(reports, made, pages is not None, ROOT / "docs" / "generated")
     shutil.rmtree(SITE, ignore_errors=True)
     call("-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(SITE))
-    for name, folder in reports.items():
-        (SITE / name).mkdir()
-        for file in ("report.html", "claims.md", "claims.json"):
+    for name, one in reports.items():
+        folder = one.report.parent
+        shutil.copytree(folder / "figures", SITE / name / "figures")
+        for file in ("report.html", "results.csv", "claims.csv", "claims.md", "claims.json"):
             shutil.copy(folder / file, SITE / name)
     shutil.copytree(made, SITE / "notebooks")
     if pages is not None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 import elubench as eb
-from elubench.report import choice_figure, style
+from elubench.plot import style
+from elubench.report import choice_figure
 
 
 def table(rows: pd.DataFrame) -> str:

@@ -16,8 +16,7 @@ import math
 import sys
 from pathlib import Path
 
-from elubench.report.summary import with_interval
-from elubench.text import number
+from elubench.text import number, with_interval
 from elubench.verification.expectations import said
 
 FLIPS = Path(__file__).with_name("flips.csv")

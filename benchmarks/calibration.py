@@ -5,8 +5,11 @@
 ``shapes``   regimes of data of other shapes, n rows
 ``power``    regimes as n grows, for shapes that are close to a Gaussian
 ``apart``    regimes of two Gaussians by half their distance
+``parts``    regimes of two Gaussians four standard deviations apart, of unequal size, free weights
+``goodness`` how often one or two Gaussians are called a misfit, whose level is 0.01
 
-A number is a share of the samples.
+A number is a share of the samples: of ``--samples`` for ``size`` up to n d = 10^5 (a fifth of them
+beyond) and ``goodness``, of a tenth of them for the others.
 """
 
 import argparse
@@ -18,20 +21,28 @@ import elubench as eb
 from elubench.fits import nulls
 
 MODELS = ("isotropic", "diagonal", "general")
+FREE = 'general(mixing="free")'
 REGIMES = ("over-specified", "separated", "undecided", "misfit")
 STRANGE = ("uniform", "t3", "Laplace", "lognormal", "exponential", "three clusters")
 CLOSE = ("Beta(2,2)", "semicircle", "t5")
-ODD = ("off centre", "out of round", "unequal parts", "heavy tails", "uniform")
+ODD = ("off centre", "out of round", "unequal parts", "heavy tails")
+SHARES = (0.5, 0.4, 0.3, 0.2, 0.1)
 
 
 def rows(kind, n, d, seed):
-    """n rows of one kind of data; a number is half the distance of two Gaussians."""
+    """n rows of one kind of data.
+
+    A number is half the distance of two Gaussians, a pair that and the share of one of them.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     direction = rng.standard_normal(d)
     direction /= np.linalg.norm(direction)
     if isinstance(kind, float):
         X += kind * rng.choice([-1.0, 1.0], (n, 1)) * direction
+    elif isinstance(kind, tuple):
+        half, share = kind
+        X += half * np.where(rng.random((n, 1)) < share, 1.0, -1.0) * direction
     elif kind == "off centre":
         X += 3.0
     elif kind == "out of round":
@@ -90,29 +101,56 @@ def exact(options):
             print(f"{model:10s} {d:<2d} {n:<7d} {np.mean(p <= options.level):.4f}", flush=True)
 
 
+def shown(kind):
+    """The name of a kind of data in a table."""
+    if isinstance(kind, tuple):
+        return f"half {kind[0]:g}, {kind[1]:g}"
+    return f"half {kind:g}" if isinstance(kind, float) else kind
+
+
 def regimes(kinds, options, models, ds, ns):
     """Shares of the regimes for every kind of data."""
-    print("model      d  n       data            " + " ".join(f"{one:>14s}" for one in REGIMES))
+    print(f"{'model':22s} d  n       data            " + " ".join(f"{one:>14s}" for one in REGIMES))
     samples = max(options.samples // 10, 20)
     for model in models:
         for d in ds:
             for kind in kinds:
                 for n in ns:
-                    fits = [eb.fit(rows(kind, n, d, seed), model) for seed in range(samples)]
+                    fits = (eb.fit(rows(kind, n, d, seed), model) for seed in range(samples))
                     called = [fit.regime for fit in fits]
                     shares = " ".join(f"{called.count(one) / samples:14.2f}" for one in REGIMES)
-                    shown = f"half {kind:g}" if isinstance(kind, float) else kind
-                    print(f"{model:10s} {d:<2d} {n:<7d} {shown:15s} {shares}", flush=True)
+                    print(f"{model:22s} {d:<2d} {n:<7d} {shown(kind):15s} {shares}", flush=True)
+
+
+def goodness(options):
+    """Anderson-Darling where the model holds, also where a part of the rows is looked at."""
+    print(f"{'model':22s} d  n       data            misfit")
+    for model in (*options.models, FREE):
+        for d in options.d:
+            for kind in (0.0, 1.0, 2.0, *([(2.0, 0.2)] if model == FREE else [])):
+                for n in (300, 3000, 20_000):
+                    count = 0
+                    for seed in range(options.samples):
+                        found = eb.fit(rows(kind, n, d, seed), model).evidence
+                        count += found.misfit > found.misfit_limit
+                    share = count / options.samples
+                    print(f"{model:22s} {d:<2d} {n:<7d} {shown(kind):15s} {share:.3f}", flush=True)
 
 
 PARTS = {
     "size": size,
     "exact": exact,
-    "shapes": lambda o: regimes((*STRANGE, *CLOSE, *ODD), o, o.models, (1, 4), (3000,)),
-    "power": lambda o: regimes(CLOSE, o, ("general",), (1,), (300, 1000, 3000, 10_000, 30_000)),
+    "shapes": lambda o: regimes((*STRANGE, *CLOSE, *ODD), o, (*o.models, FREE), o.d, (3000,)),
+    "power": lambda o: regimes(
+        CLOSE, o, ("general", FREE), (1,), (300, 1000, 3000, 10_000, 30_000)
+    ),
     "apart": lambda o: regimes(
         (0.0, 0.5, 1.0, 1.5, 2.0, 3.0), o, o.models, (1, 4), (1000, 100_000)
     ),
+    "parts": lambda o: regimes(
+        [(2.0, share) for share in SHARES], o, (FREE,), (1, 2, 4), (300, 1000, 3000)
+    ),
+    "goodness": goodness,
 }
 
 

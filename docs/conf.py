@@ -10,7 +10,6 @@ version = release = version_of("elubench")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["README.md"]
-myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
 autodoc_inherit_docstrings = False  # what a class only overrides is explained where it is declared
@@ -29,6 +28,18 @@ html_theme_options = {"navigation_with_keys": False}
 
 def setup(app):  # noqa: D103
     app.connect("autodoc-process-docstring", _as_restructured_text)
+    app.connect("html-page-context", _for_keyboards, priority=900)  # after the theme's own
+
+
+def _for_keyboards(app, page, template, context, tree):
+    """Let keys scroll what may be too wide; a caption of the contents is a heading of level 2."""
+    for name, plain, full in (
+        ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
+        ("body", "<pre>", '<pre tabindex="0">'),
+        ("body", '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    ):
+        if isinstance(context.get(name), str):
+            context[name] = context[name].replace(plain, full)
 
 
 def _as_restructured_text(app, what, name, obj, options, lines):

@@ -25,6 +25,9 @@ _ROOMS = (
     "peers",
 )
 
+#: Rooms that are public as they are: ``elubench.plot.rates``.
+_SHELVES = ("info", "peers", "plot", "rates")
+
 
 def _public(room: str) -> list[str]:
     """What a room offers to all: its ``__all__``, or everything in it except its own modules."""
@@ -40,10 +43,14 @@ def _public(room: str) -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({"__version__", *(name for room in _ROOMS for name in _public(room))})
+    return sorted({"__version__", *_SHELVES, *(name for room in _ROOMS for name in _public(room))})
 
 
 if TYPE_CHECKING:
+    from elubench import info as info
+    from elubench import peers as peers
+    from elubench import plot as plot
+    from elubench import rates as rates
     from elubench.algorithms import *  # noqa: F403
     from elubench.fits import *  # noqa: F403
     from elubench.kernels import *  # noqa: F403
@@ -59,6 +66,8 @@ else:  # a type checker would take every name for one that this returns
     def __getattr__(name: str) -> Any:
         if name == "__all__":
             return __dir__()
+        if name in _SHELVES:
+            return import_module(f"{__name__}.{name}")
         # Python's own import finds a module of ours, once this says that there is no such attribute
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
             for room in _ROOMS:

@@ -6,6 +6,8 @@ import textwrap
 #: What stands for a number that is not there.
 NOTHING = "-"
 
+_MOST_DIGITS = 6  # of a value that is known better than that
+
 
 def row(name: str, value: str, indent: int) -> str:
     """A name and its value, wrapped at 80 columns; the value begins in column ``indent``."""
@@ -48,3 +50,30 @@ def number(value: float, digits: int = 4) -> str:
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
     return f"{mantissa}e{int(exponent)}"
+
+
+def with_interval(value: float, low: float, high: float) -> tuple[str, str]:
+    """The value and its interval, "" where the value is exact; rounded where the interval ends.
+
+    The half width of the interval keeps two digits. One that is below the sixth digit of the value
+    is given by its size instead of its ends.
+    """
+    if low == high or math.isnan(low) or math.isnan(high):
+        return number(value), ""
+    ends = [abs(end) for end in (value, low, high) if math.isfinite(end)]
+    half = 0.5 * (high - low)
+    if not math.isfinite(half) or not math.isfinite(value):
+        return number(value), f"[{number(low)}, {number(high)}]"
+    largest = max(ends)
+    digits = 2 + math.floor(math.log10(largest)) - math.floor(math.log10(half))
+    if digits > _MOST_DIGITS:
+        off = max(high - value, value - low)
+        return number(value, _MOST_DIGITS), f"± {number(off, 1)}"
+    if not 1e-4 <= largest < 1e6:
+        return number(value, digits), f"[{number(low, digits)}, {number(high, digits)}]"
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+
+    def fixed(end: float) -> str:
+        return f"{end:,.{decimals}f}"
+
+    return fixed(value), f"[{fixed(low)}, {fixed(high)}]"

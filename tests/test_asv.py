@@ -562,15 +562,12 @@ class TestCompare:
         assert module.marked(table, "+") == {"suite.time_it(1, 'a|b')"}
         assert module.marked(table, "-") == {"other"}
 
-    @pytest.mark.parametrize(
-        ("once", "word"), [(20, "slower 1, faster 0"), (5, "slower 0, faster 1")]
-    )
-    def test_changed_once(self, compare, tmp_path, once, word):
+    def test_slower_once(self, compare, tmp_path):
         disturbed = tmp_path / "disturbed"
         disturbed.write_text("3")  # rounds of the first comparison
-        said = compare(PASSING.format(file=str(disturbed), once=once), status=0)
+        said = compare(PASSING.format(file=str(disturbed), once=20), status=0)
         assert "PERFORMANCE" not in said
-        assert f"what was marked: {word}" in said
+        assert "what was marked: slower 1, faster 0" in said
         assert "Nothing is slower both times" in said
         assert "Nothing is faster both times" in said
 

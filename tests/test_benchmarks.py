@@ -211,6 +211,7 @@ class TestTable:
             limits, "in_turns", lambda cases, *_, **__: {k: 0.0123 + i for i, k in enumerate(cases)}
         )
         monkeypatch.setattr(limits, "start_up", lambda rounds: [])
+        monkeypatch.setattr(limits, "warmup", lambda: None)
         monkeypatch.setattr(limits, "parallel_from", lambda rounds: "")
         limits.main(["--scale", "0.001", "--rounds", "1"])
         lines = capsys.readouterr().out.splitlines()

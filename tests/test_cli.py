@@ -204,7 +204,7 @@ class TestOutput:
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
     def test_full_disk(self, unbuffered):
-        with open("/dev/full", "w") as full:
+        with open("/dev/full", "w", encoding="utf-8") as full:
             done = run("--help", stdout=full, unbuffered=unbuffered)
         assert done.returncode == 2
         assert done.stderr.startswith("elubench: error: ")

@@ -1,6 +1,7 @@
 """``elubench fit``: files, options, output; and the figure."""
 
 import json
+import re
 from pathlib import Path
 
 import matplotlib.image
@@ -10,7 +11,7 @@ import pytest
 
 import elubench as eb
 from elubench import cli
-from elubench.report import fit_figure as figures
+from elubench.plot import fitted as figures
 from elubench.samples.reading import read_table
 
 FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"
@@ -66,6 +67,26 @@ class TestOutput:
         assert values["p_value"] == fit.p_value(19)
         assert values["interval"] == fit.interval(0.9).as_dict()
 
+    def test_advice_is_for_the_shell(self, files, frame, capsys):
+        """Python's is in the same places in Python."""
+        path = files / "messy.csv"
+        frame.assign(a=np.nan, text="x").to_csv(path, index=False)
+        for options, advised in (
+            ([], "with --columns, or .* with --skip-text"),
+            (["--skip-text"], "leave such rows out with --drop-missing"),
+        ):
+            said = failed(capsys, str(path), *options)
+            assert re.search(advised, said)
+            assert "frame." not in said
+        with pytest.raises(ValueError, match=r"frame\.select_dtypes"):
+            eb.fit(path)
+        rng = np.random.default_rng(0)
+        rows = rng.standard_normal((300, 1)) + 6.0 * (rng.random((300, 1)) < 0.2)
+        np.save(files / "parts.npy", rows)
+        assert cli.main(["fit", str(files / "parts.npy"), "--json"]) == 0
+        assert "use free weights, --mixing free" in capsys.readouterr().out
+        assert any('General(mixing="free")' in note for note in eb.fit(rows).notes)
+
     def test_all_models(self, files, capsys):
         arguments = ["fit", str(files / "x.csv"), "--model=all"]
         assert cli.main([*arguments, "--json"]) == 0
@@ -83,6 +104,8 @@ class TestOutput:
         expected = eb.fit(read_table(FAITHFUL, ["eruptions"]).values, "general").as_dict()
         del values["seconds"], expected["seconds"]
         assert values.pop("columns") == ["eruptions"]
+        (note,) = expected["notes"]  # in Python's words there, in the shell's here
+        expected["notes"] = [note.replace('General(mixing="free")', "--mixing free")]
         assert values == expected
 
     def test_options(self, files, capsys):
@@ -231,11 +254,11 @@ class TestWritten:
     def test_nothing_is_replaced_unasked(self, option, files, capsys, monkeypatch):
         monkeypatch.chdir(files)
         name, _, path = option.partition("=")
-        Path(path).write_text("mine")
+        Path(path).write_text("mine", encoding="utf-8")
         data = "x.tsv"
         said = failed(capsys, data, option)
         assert f"{name} must be a new file, got {path}; replace it with --force" in said
-        assert Path(path).read_text() == "mine"
+        assert Path(path).read_text(encoding="utf-8") == "mine"
         assert cli.main(["fit", data, option, "--force"]) == 0
         assert not Path(path).read_bytes().startswith(b"mine")
 
@@ -282,7 +305,7 @@ class TestFigure:
         X = rng.standard_normal((300, d)) * np.arange(1.0, d + 1.0)
         X += 4.0 * rng.choice([-1.0, 1.0], (300, 1))
         fit = eb.fit(X, model)
-        axes = figures.fit_figure(fit, X, "length").axes[0]
+        axes = figures.fit(fit, X, "length").axes[0]
         curves = {line.get_label(): line.get_xydata() for line in axes.lines}
         area = {name: np.trapezoid(xy[:, 1], xy[:, 0]) for name, xy in curves.items()}
         assert area["two Gaussians"] == pytest.approx(1.0, abs=0.06)
@@ -311,13 +334,13 @@ class TestFigure:
 
     def test_lattice_and_weights(self):
         sample = eb.LatticeSample.gaussian(10**8, 1, seed=0)
-        stairs = figures.fit_figure(eb.fit(sample), sample).axes[0].patches[0].get_data()
+        stairs = figures.fit(eb.fit(sample), sample).axes[0].patches[0].get_data()
         middles = 0.5 * (stairs.edges[1:] + stairs.edges[:-1])
         density = np.exp(-0.5 * middles**2) / np.sqrt(2.0 * np.pi)
         np.testing.assert_allclose(stairs.values, density, atol=2e-3)
         X, weights = np.array([[-1.0], [0.9], [5.0]]), np.array([3.0, 3.0, 0.0])
         weighted = eb.ArraySample(X, weights)
-        figure = figures.fit_figure(eb.fit(weighted, "isotropic"), weighted)
+        figure = figures.fit(eb.fit(weighted, "isotropic"), weighted)
         assert figure.axes[0].patches[0].get_data().edges[-1] < 2.0
 
     def test_coinciding_locations_have_a_figure(self):
@@ -325,9 +348,9 @@ class TestFigure:
 
         X = eb.gaussian(50, 2, seed=0)
         fit = replace(eb.fit(X, "isotropic"), location=np.zeros(2))
-        assert figures.fit_figure(fit, X).axes
+        assert figures.fit(fit, X).axes
 
     def test_other_data_refused(self):
         fit = eb.fit(eb.gaussian(50, 2, seed=0))
         with pytest.raises(ValueError, match="d=2"):
-            figures.fit_figure(fit, np.zeros((5, 3)) + np.arange(5)[:, None])
+            figures.fit(fit, np.zeros((5, 3)) + np.arange(5)[:, None])

@@ -1,5 +1,6 @@
 """``elubench completion``: the scripts have all commands and options, and bash's completes."""
 
+import os
 import shutil
 import subprocess
 
@@ -32,7 +33,9 @@ def test_shells_accept_them(shell, scripts):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.skipif(
+    os.name != "posix" or shutil.which("bash") is None, reason="needs POSIX and bash"
+)
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -3,11 +3,13 @@
 import itertools
 import json
 import math
+import re
 
 import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from scipy.stats import norm
 
 import elubench as eb
@@ -18,8 +20,9 @@ from elubench.papers.beyond_em.separation import contraction
 from elubench.papers.crossover import PAPER, theory
 from elubench.papers.crossover.claims.rates import GRID
 from elubench.papers.crossover.weights import known_optimum
+from elubench.papers.verifying import named
 from elubench.studies import reading
-from elubench.verification.deciding import decide
+from elubench.verification.deciding import decide, rules_hash
 from elubench.verification.evidence import Evidence
 
 
@@ -231,6 +234,17 @@ class TestKnownWeights:
         off += (excess - 16 * p * q * (1 - 6 * p * q) * theta**4) ** 2 / 24
         best = theta[np.argmin(off)]
         assert known_optimum(sample, delta) == pytest.approx(best, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["crossover", "singularity"])
+def test_flips_are_of_the_rules(name):
+    """Whoever changes a rule has to draw fresh samples."""
+    path, paper = ROOT / "analysis" / f"flips-{name}.csv", named(name)
+    first = path.read_text().splitlines()[0]
+    assert re.fullmatch(rf"# {name}, level quick, seeds .*, rules {rules_hash(paper)}", first)
+    table = pd.read_csv(path, comment="#")
+    assert set(table["claim"]) == {claim.key for claim in paper.claims}
+    assert dict(zip(table["claim"], table["usual"], strict=True)) == dict(paper.expected)
 
 
 class TestPaper:

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import needs_jit
+from conftest import needs_jit, python
 from test_engines import scheduler
 from test_files import ROWS, assert_same
 
@@ -28,7 +28,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 #: How many times a worker is killed; 100 in a thorough check.
-WORKER_KILLS = int(os.environ.get("ELUBENCH_TEST_WORKER_KILLS", "1"))
+FIT_KILLS = int(os.environ.get("ELUBENCH_TEST_FIT_KILLS", "1"))
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,8 @@ def client():
     """Two workers that are threads of this process."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None,
-            silence_logs="CRITICAL",
+            n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+            dashboard_address=None, silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip
@@ -101,6 +101,26 @@ class TestBits:
         memory = eb.ArraySample(X + 1e6)
         np.testing.assert_array_equal(sample.origin(), memory.origin())
         assert_same(sample.about(sample.origin()), memory.about(memory.origin()))
+
+    def test_bundles(self, X, client, monkeypatch):
+        """Both workers have their share, in one task or in several."""
+        collection = da.from_array(X, chunks=(BLOCK_ROWS, 2))
+        one = eb.DaskSample(collection, client=client)
+        assert sorted(map(len, one._groups)) == [3, 3]
+        monkeypatch.setattr(dask_module, "_BUNDLE_NUMBERS", 2 * BLOCK_ROWS * 2)
+        many = eb.DaskSample(collection, client=client)
+        assert sorted(map(len, many._groups)) == [1, 1, 2, 2]
+        assert_same(one, many)
+
+    def test_without_a_client(self, X):
+        """Threads of this process, which needs no guard and is quiet at the end."""
+        code = (
+            "import json, sys, dask.array as da, numpy as np, elubench as eb\n"
+            "rows = da.from_array(np.random.default_rng(0).standard_normal((8192, 2)), chunks=4096)\n"
+            "clients = {id(eb.DaskSample(rows)._client) for _ in range(2)}\n"
+            "print(json.dumps([len(clients), eb.DaskSample(rows).n]))"
+        )
+        assert python(code) == [1, 8192]
 
     def test_lengths_that_dask_does_not_know(self, X, client):
         collection = da.from_array(X, chunks=(BLOCK_ROWS, 2))
@@ -168,11 +188,12 @@ class TestRefuses:
 
 @needs_jit
 class TestAccidents:
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
     def test_killed_workers(self, X):
         """Processes of this machine, one of which is killed at some moment of a fit."""
         expected = eb.fit(X).as_dict() | {"seconds": 0}
         with cluster_module.client_at(None, 2) as client:
-            for number in range(WORKER_KILLS):
+            for number in range(FIT_KILLS):
                 moment = random.Random(number).uniform(0.0, 0.5)
                 victim = random.Random(number).choice(sorted(client.run(os.getpid).values()))
 
@@ -188,22 +209,19 @@ class TestAccidents:
                 found.append(eb.fit(sample).as_dict())  # what was lost is packed again
                 assert [one | {"seconds": 0} for one in found] == [expected] * 3
 
-    @pytest.mark.parametrize(
-        ("victim", "said"),
-        [
-            ("scheduler", "the connection to the Dask scheduler at tcp://.* was lost; the data"),
-            ("workers", r"there has been no Dask worker at tcp://.* for 2 s; the data"),
-        ],
-    )
-    def test_gone_for_good(self, X, victim, said, monkeypatch):
+    def test_gone_for_good(self, X, monkeypatch):
+        """First the only worker, then the scheduler."""
         with scheduler(1) as (address, family), cluster_module.client_at(address) as client:
             sample = eb.DaskSample(da.from_array(X, chunks=(BLOCK_ROWS, 2)), client=client)
             sample.moments()
             monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
-            for one in family[:1] if victim == "scheduler" else family[1:]:
-                one.kill()
-            with pytest.raises(EngineError, match=said):
-                [sample.sums(np.ones((1, 2)), np.zeros(1), 0) for _ in range(1000)]
+            for victim, said in (
+                (1, r"there has been no Dask worker at tcp://.* for 2 s; the data"),
+                (0, "the connection to the Dask scheduler at tcp://.* was lost; the data"),
+            ):
+                family[victim].kill()
+                with pytest.raises(EngineError, match=said):
+                    [sample.sums(np.ones((1, 2)), np.zeros(1), 0) for _ in range(1000)]
 
     def test_too_little_memory(self, X, client, monkeypatch):
         """As Dask says it when one worker after the other dies."""
@@ -214,17 +232,18 @@ class TestAccidents:
         sample = eb.DaskSample(da.from_array(X, chunks=(BLOCK_ROWS, 2)), client=client)
         monkeypatch.setattr(distributed.Future, "result", result)
         with pytest.raises(EngineError, match="workers died repeatedly: too little memory"):
-            sample._result(sample._chunks[0])
+            sample._result(sample._bundles[0])
 
 
 @needs_jit
 class TestCommand:
-    def test_fit(self, X, tmp_path, capsys):
+    def test_fit(self, X, client, tmp_path, capsys):
         np.save(tmp_path / "x.npy", X)
         arguments = ["fit", str(tmp_path / "x.npy"), "--json"]
         assert cli.main(arguments) == 0
         expected = json.loads(capsys.readouterr().out)
-        assert cli.main([*arguments, "--engine", "dask", "--workers", "1"]) == 0
+        address = client.scheduler.address
+        assert cli.main([*arguments, "--engine", "dask", "--scheduler", address]) == 0
         found = json.loads(capsys.readouterr().out)
         for values in (found, expected):
             del values["seconds"]

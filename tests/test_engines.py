@@ -69,6 +69,7 @@ class TestDask:
         assert set(rows["threads"]) == {1}
         assert not rows["comparable"].any()
 
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
     @pytest.mark.parametrize("number", range(WORKER_KILLS))
     def test_killed_worker_in_the_middle(self, cluster, expected, tmp_path, number):
         killed = []
@@ -255,6 +256,7 @@ class TestFaultsOfTheMachine:
             eb.load_results(tmp_path / "out"), eb.load_results(tmp_path / "undisturbed")
         )
 
+    @pytest.mark.skipif(os.name != "posix", reason="about POSIX signals")
     def test_a_lost_interrupt_stops_the_study_before_anything_is_stored(
         self, tmp_path, monkeypatch
     ):

@@ -112,6 +112,8 @@ class TestAttributes:
         ("options", "named"),
         [
             ({"mixing": "none"}, "mixing"),
+            ({"model": "isotropic", "mixing": "free"}, "mixing must be None unless"),
+            ({"model": eb.General(), "mixing": "free"}, "mixing must be None unless"),
             ({"model": "spherical"}, "model"),
             ({"algorithm": "fast"}, "algorithm"),
             ({"precision": 0.0}, "precision"),

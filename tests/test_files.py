@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import time
 
@@ -18,7 +19,7 @@ from elubench.kernels import layout
 from elubench.kernels.tiles import BLOCK_ROWS
 from elubench.samples import bins, chunked, converting, file, opening, packed
 from elubench.samples.chunked import ChunkedSample
-from elubench.samples.reading import read_table
+from elubench.samples.reading import Wanted, read_table
 from elubench.samples.stored import ChangedError
 
 ROWS = scaled(5 * BLOCK_ROWS + 77, BLOCK_ROWS + 77)
@@ -309,6 +310,26 @@ class TestRefuses:
         with pytest.raises(ValueError, match="got 3 in row 218"):
             eb.FileSample(tmp_path / "x.csv")
 
+    def test_utf_16(self, tmp_path):
+        """As spreadsheets save text; read in parts it must be in UTF-8."""
+        (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n5,7\n", encoding="utf-16")
+        table = read_table(tmp_path / "x.csv")
+        assert table.names == ["a", "b"]
+        np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [5, 7]])
+        with pytest.raises(
+            ValueError, match=r"x\.csv must be in UTF-8 to be read in parts, got UTF-16"
+        ):
+            eb.FileSample(tmp_path / "x.csv")
+        (tmp_path / "x.csv").write_text("a,b\n1,2\n", encoding="utf-16-le")  # without a mark
+        for read in (read_table, eb.FileSample):
+            with pytest.raises(ValueError, match="must hold text in UTF-8, got bytes that are 0"):
+                read(tmp_path / "x.csv")
+
+    def test_infinity_in_a_file_that_is_read_as_a_whole(self, tmp_path):
+        (tmp_path / "x.csv").write_text("a,b\n1,2\n,4\n5,-inf\n")
+        with pytest.raises(ValueError, match="column 'b' must be finite, got infinity in row 3"):
+            read_table(tmp_path / "x.csv", wanted=Wanted(drop_missing=True))
+
     def test_parquet_of_text(self, tmp_path):
         pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}).to_parquet(tmp_path / "x.parquet")
         with pytest.raises(ValueError, match="column 'a' is not numeric"):
@@ -335,17 +356,26 @@ class TestChanges:
         with pytest.raises(ChangedError, match=r"changed|cut off"):
             sample.sums(np.ones((1, 2)), np.zeros(1), 0)
 
-    def test_cut_off_in_the_middle_of_a_read(self, X, tmp_path):
+    def test_cut_off_in_the_middle_of_a_read(self, X, tmp_path, monkeypatch):
+        """By whoever has read a chunk; there are fewer threads than chunks."""
+        monkeypatch.setattr(file, "threads", lambda: 1)
         write(tmp_path / "x.npy", X)
-
-        def cut(what, done, rows):
-            if done:
-                os.truncate(tmp_path / "x.npy", 1000)
-
-        sample = eb.FileSample(tmp_path / "x.npy", progress=cut)
-        sample.chunk_rows = BLOCK_ROWS
+        sample = eb.FileSample(tmp_path / "x.npy")
+        sample.chunk_rows = BLOCK_ROWS if JIT else 512
         with pytest.raises(ChangedError):
-            sample.moments()
+            list(sample._each(lambda chunk: os.truncate(tmp_path / "x.npy", 1000), "cutting"))
+
+    def test_in_another_process(self, X, tmp_path):
+        """A sample can be pickled, as long as its file stays as it is."""
+        for name in ("x.npy", "x.csv"):
+            write(tmp_path / name, X)
+            sample = eb.FileSample(tmp_path / name, progress=lambda *_: None)
+            kept = pickle.dumps(sample)
+            assert_same(pickle.loads(kept), sample)
+        (one,) = tmp_path.glob(".*.packed")
+        os.truncate(one, 1000)
+        with pytest.raises(ChangedError, match="was changed"):
+            pickle.loads(kept)
 
     def test_written_to(self, X, tmp_path):
         write(tmp_path / "x.npy", X)
@@ -458,20 +488,55 @@ class TestPackedFile:
         assert rows.count(ROWS) == 1
         assert len(self.packed(tmp_path)) == 1
 
+    def test_nothing_is_open_while_it_is_renamed(self, X, tmp_path, monkeypatch):
+        """As Windows demands, which has no locks of this kind either."""
+        opened, replace = [], os.replace
+
+        def noted(*args):
+            opened.append(open(*args))  # noqa: SIM115  the caller closes it
+            return opened[-1]
+
+        def strict(source, target):
+            assert all(one.closed for one in opened if str(one.name) == str(source))
+            replace(source, target)
+
+        write(tmp_path / "x.csv", X)
+        monkeypatch.setattr(packed, "_LOCKS", False)
+        monkeypatch.setattr(packed, "open", noted, raising=False)
+        monkeypatch.setattr(packed.os, "replace", strict)
+        assert_same(eb.FileSample(tmp_path / "x.csv"), eb.ArraySample(X))
+        assert any(str(one.name).endswith(".part") for one in opened)
+
 
 class TestCommand:
-    def test_fit_of_a_folder(self, X, tmp_path, capsys):
+    @pytest.mark.parametrize("suffix", ["parquet", "npy"])
+    def test_fit_of_a_folder_or_of_its_files(self, X, tmp_path, capsys, suffix):
+        """As a shell writes out folder/*.parquet."""
         (tmp_path / "data").mkdir()
-        write(tmp_path / "data" / "x.parquet", X)
+        files = [tmp_path / "data" / f"{k}.{suffix}" for k in range(3)]
+        for path, rows in zip(files, np.split(X, [5, 4200]), strict=True):
+            write(path, rows)
         np.save(tmp_path / "x.npy", X)
-        assert cli.main(["fit", str(tmp_path / "data"), "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert cli.main(["fit", str(tmp_path / "x.npy"), "--json"]) == 0
-        expected = json.loads(capsys.readouterr().out)
-        for values in (found, expected):
+        results = []
+        for paths in ([tmp_path / "data"], files, [tmp_path / "x.npy"]):
+            assert cli.main(["fit", *map(str, paths), "--json"]) == 0
+            results.append(json.loads(capsys.readouterr().out))
+        for values in results:
             del values["seconds"], values["columns"]
             values.pop("cost", None)
-        assert found == expected
+        assert results[0] == results[1] == results[2]
+
+    def test_files_that_do_not_go_together(self, X, tmp_path, capsys):
+        write(tmp_path / "x.npy", X)
+        write(tmp_path / "y.csv", X)
+        np.save(tmp_path / "z.npy", X[:, :1])
+        for second, said in (
+            ("y.csv", "must all be of one type"),
+            ("z.npy", "z.npy must have the"),
+        ):
+            assert cli.main(["fit", str(tmp_path / "x.npy"), str(tmp_path / second)]) == 2
+            assert f"{tmp_path / 'x.npy'} and 1 more: " in (shown := capsys.readouterr().err)
+            assert said in shown
 
     def test_figure(self, X, tmp_path, capsys):
         np.save(tmp_path / "x.npy", X)

@@ -17,7 +17,7 @@ from elubench.studies import store
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX signals")
 
 #: How often runs and studies are interrupted; 2000 in a thorough check.
-PRESSES = int(os.environ.get("ELUBENCH_TEST_INTERRUPTS", "100"))
+PRESSES = int(os.environ.get("ELUBENCH_TEST_INTERRUPTS", "40"))
 
 
 def press():
@@ -346,7 +346,7 @@ print(json.dumps([failed, same, lost, interrupted]))
     @needs_jit
     def test_while_kernels_are_loaded(self):
         """Each time in a process of its own, at random moments of the first run."""
-        for seed in range(max(4, PRESSES // 50)):
+        for seed in range(max(2, PRESSES // 50)):
             heard = python(
                 PRESSING
                 + f"""

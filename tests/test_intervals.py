@@ -118,6 +118,17 @@ class TestProfile:
         assert sum(high < half for _, high in bounds) <= 3
         assert max(high for _, high in bounds) < 2.0
 
+    def test_lines(self):
+        """A range for each coordinate."""
+        fit = eb.fit(two(300, 2, 3.0, seed=1))
+        found = fit.interval()
+        (low, high), (scale_low, scale_high) = found.location, found.scale
+        lines = [value for _, value in fit.facts(found)]
+        for k in range(2):
+            ranges = (f"{low[k, j]:.6g} to {high[k, j]:.6g}" for j in range(2))
+            assert f"location {k + 1} {', '.join(ranges)}" in lines
+        assert f"scale {scale_low[0]:.6g} to {scale_high[0]:.6g}" in lines
+
     @pytest.mark.parametrize("level", [0.5, 1.0, -1.0])
     def test_refusals(self, level):
         with pytest.raises(ValueError, match="level"):

@@ -1,5 +1,6 @@
 """Compilation and the kernel cache: nothing at import, everything once, no fault fatal."""
 
+import functools
 import gc
 import importlib
 import os
@@ -478,7 +479,15 @@ class TestFolder:
             assert hits(_jit.ready(make())) == 0
 
 
+_statements = functools.cache(_sources._statements)
+
+
 class TestSourceHash:
+    @pytest.fixture(autouse=True)
+    def read_once(self, monkeypatch):
+        """A file that is as it was is not parsed again."""
+        monkeypatch.setattr(_sources, "_statements", _statements)
+
     @pytest.fixture
     def tree(self, tmp_path):
         """A copy of the sources of which the hash is taken."""

@@ -77,7 +77,7 @@ class TestDocument:
         own = replace(paper, chapters=(claims_in(tmp_path / "claims.toml"),), expected={})
         found = decide(own, evidence)
         assert {one.claim.key: one.verdict for one in found} == dict.fromkeys(
-            ("iterations", "corrected", "power", "gain", "arrives"), "supported"
+            ("iterations", "corrected", "power", "multiple", "gain", "arrives"), "supported"
         )
 
     def test_every_key_is_described(self):
@@ -106,8 +106,10 @@ def test_in_a_browser(made, page):
             "</body>",
             "<script>addEventListener('load', () => {"
             "document.querySelectorAll('details').forEach(one => one.open = true);"
-            "const sizes = [...document.images].map(one => [one.naturalWidth, one.naturalHeight,"
-            "one.getBoundingClientRect().width, one.getBoundingClientRect().height]);"
+            "const sizes = [...document.images].map(one => {"
+            "const live = one.closest('figure').querySelector('.plot svg') || one;"
+            "const box = live.getBoundingClientRect();"
+            "return [one.naturalWidth, one.naturalHeight, box.width, box.height];});"
             "document.body.dataset.found = JSON.stringify("
             "[sizes, document.documentElement.scrollWidth, innerWidth]);});</script></body>",
         ),

@@ -81,7 +81,8 @@ NAMES = {
     "Polyak", "QuasiNewton", "Run", "SQUAREM", "Sample", "Simultaneous",
     "StationaryStartWarning", "Verification", "asv_results", "fit", "fit_rates", "gaussian", "kernel",
     "lemmas", "load_results", "load_traces", "population", "radius", "run", "run_many", "run_study",
-    "step_size_conditions", "theory", "verify", "warmup",
+    "load_verification", "plot", "rates", "step_size_conditions", "study_rows", "theory", "verify",
+    "warmup",
 }  # fmt: skip
 
 

@@ -239,7 +239,7 @@ class TestMessy:
 
     def test_missing_values_are_named(self, messy):
         with pytest.raises(
-            ValueError, match=r"'b' has 1 missing value \(row 1\); .* --drop-missing"
+            ValueError, match=r"'b' has 1 missing value \(row 1\); .* frame.dropna\(\)"
         ):
             messy(MESSY, columns=["a", "b"])
         rows = "\n".join("1,2" if k % 2 else "1," for k in range(20))
@@ -268,7 +268,7 @@ class TestMessy:
     @pytest.mark.parametrize(
         ("wanted", "message"),
         [
-            ({}, "column 'name' is not numeric .row 1 holds 'x'.; .* with --skip-text"),
+            ({}, "column 'name' is not numeric .row 1 holds 'x'.; .* frame.select_dtypes"),
             ({"columns": ["a"], "weights": "a"}, "'a' cannot be both fitted and the weights"),
             (
                 {"columns": ["a"], "weights": "w"},

@@ -41,7 +41,8 @@ def packed(X, weights=None):
     made = tiles.empty_tiles(n, d, weights is not None)
     partial = np.empty((made.blocks, 1, layout.moments_width(d)))
     flat = np.array(X, dtype=float).reshape(-1)
-    ready(packing.pack)(flat, d, 1, 0, made.blocks, made.data, np.empty((0, 0)), n, partial)
+    arguments = (d, 1, 0, made.blocks, made.data, np.empty((0, 0)), n, partial)
+    ready(packing.pack)(flat, *arguments, packing.room_to_pack(d))
     if weights is not None:
         made.weights.reshape(-1)[:n] = weights
     return made
@@ -638,7 +639,6 @@ class TestVectorCode:
         "name",
         [
             "total_of",
-            "add_products",
             "add_moments",
             "add_tanh_moments",
             "add_everything",
@@ -649,8 +649,7 @@ class TestVectorCode:
         vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
         signature = {
             "total_of": (vector, whole),
-            "add_products": (vector, tile, whole, whole, whole, vector, whole),
-            "add_moments": (vector, tile, whole, vector, whole),
+            "add_moments": (vector, tile, whole, vector, whole, vector, whole),
             "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
             "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
             "add_curvature": (vector, tile, whole, vector),

@@ -21,8 +21,9 @@ from elubench.papers.beyond_em import rival_tables as tables
 from elubench.papers.beyond_em import rows as selected
 from elubench.papers.beyond_em.figures import panels as paper_panels
 from elubench.papers.beyond_em.figures.makers import FIGURES
+from elubench.plot import against_n, radius, style
 from elubench.rates import Interval
-from elubench.report import captions, errors, page, race, slope_figure, style, summary
+from elubench.report import captions, errors, page, race, slope_figure, summary
 from elubench.report.figures import FigureMaker
 from elubench.report.typesetting import maths
 from elubench.studies import reading
@@ -267,6 +268,10 @@ class Page(HTMLParser):
         return [attrs[name] for _, attrs in self.tags if name in attrs]
 
 
+def scripts(text):
+    return re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL)
+
+
 class TestNumbers:
     @pytest.mark.parametrize(
         ("value", "text"),
@@ -332,6 +337,20 @@ class TestFiles:
         assert content["seed"] == 0
         assert sum(content["counts"].values()) == 4
 
+    def test_csv_has_a_line_for_every_measurement(self, written, evidence):
+        lines = pd.read_csv(written.parent / summary.CLAIMS_CSV)
+        assert list(lines["claim"]) == [
+            one.claim.key for one in findings() for _ in one.measurements or [None]
+        ]
+        measured = [one for found in findings() for one in found.measurements]
+        assert list(lines["value"].dropna()) == [one.value for one in measured]
+        assert list(lines["outcome"].dropna()) == [one.outcome for one in measured]
+        runs = pd.read_csv(written.parent / "results.csv", low_memory=False)
+        assert list(runs["n"]) == list(evidence.results["n"])
+        assert runs["location_error"].to_numpy() == pytest.approx(
+            evidence.results["location_error"].to_numpy(dtype=float), nan_ok=True
+        )
+
     def test_markdown_is_a_table_whatever_the_text(self):
         text = summary.claims_markdown(
             [finding("k", GOOD, text=HOSTILE)] * 2, HOSTILE, "quick", 0, "abc"
@@ -352,7 +371,8 @@ class TestFiles:
         with pytest.raises(RuntimeError, match="no figure today"):
             page.write_report(replace(PAPER, figures=broken), [], evidence, tmp_path)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-        assert set(before) == {page.REPORT, summary.CLAIMS_JSON, page.CLAIMS_MARKDOWN}
+        others = {summary.CLAIMS_JSON, summary.CLAIMS_CSV, page.CLAIMS_MARKDOWN, "results.csv"}
+        assert set(before) == {page.REPORT, *others}
 
     def test_an_unknown_figure(self, evidence, tmp_path):
         wrong = [finding("a", GOOD, figures=("nowhere",))]
@@ -367,8 +387,11 @@ class TestPage:
         ids = found.values("id")
         assert len(ids) == len(set(ids))
         links = found.values("href")
-        assert all(link.startswith("#") for link in links)
-        assert {link[1:] for link in links} <= set(ids)
+        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+        beside = [link for link in links if not link.startswith("#")]
+        assert all((written.parent / link).stat().st_size for link in beside)
+        made = [path for path in written.parent.rglob("*") if path.is_file() and path != written]
+        assert {written.parent / link for link in beside} == set(made)
         for one in findings():
             assert f"#claim-{one.claim.key}" in links
             assert f"#row-{one.claim.key}" in links
@@ -378,7 +401,8 @@ class TestPage:
     def test_needs_nothing_else(self, written):
         text = written.read_text("utf-8")
         found = Page(text)
-        assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in found.tags}
+        assert not {"link", "iframe", "object"} & {tag for tag, _ in found.tags}
+        assert not re.search(r"fetch\(|XMLHttpRequest|import\b", "".join(scripts(text)))
         assert all(
             source.startswith("data:image/svg+xml;base64,") for source in found.values("src")
         )
@@ -397,6 +421,24 @@ class TestPage:
             svg = base64.b64decode(one["src"].partition("base64,")[2]).decode("utf-8")
             assert svg.startswith("<?xml")
             assert "<image" not in svg
+
+    def test_numbers_for_the_script_are_those_of_the_rows(self, written, evidence):
+        text = written.read_text("utf-8")
+        figure = re.search(r'<figure id="fig-cost-to-radius">(.*?)</figure>', text, re.S)[1]
+        data = json.loads(scripts(figure)[0])
+        assert [panel["name"] for panel in data["panels"]] == ["d = 1", "d = 2"]
+        for d, panel in zip((1, 2), data["panels"], strict=True):
+            raced = evidence.results.query(f"stop == 'radius' and d == {d}")
+            medians = raced.groupby(["algorithm", "n"])["cost_to_radius"].median()
+            shown = {
+                (curve["name"], point["x"]): point["y"]
+                for curve in panel["curves"]
+                for point in curve["points"]
+            }
+            assert shown == medians.to_dict()
+        lines = pd.read_csv(written.parent / "figures" / "cost-to-radius.csv")
+        assert len(lines) == 2 * len(shown)
+        assert text.index('id="fig-cost-to-radius"') < text.index('id="claims"')  # heads the page
 
     def test_says_everything_about_a_claim(self, written):
         text = " ".join(Page(written.read_text("utf-8")).text.split())
@@ -440,8 +482,9 @@ class TestPage:
             exactly(between(f"row {k}.", *((5.0, 6.0) if k == number - 2 else (0.0, 2.0))), 1.0)
             for k in range(number)
         ]
-        long = replace(findings()[0], measurements=tuple(rows))
-        text = page.render(PAPER, [long], evidence)
+        long = replace(findings()[0], measurements=tuple(rows), figures=())
+        bare = replace(PAPER, figures={})
+        text = page.render(bare, [long], evidence, page.Gallery(evidence, {}))
         shown, _, folded = text.partition('<details class="more">\n<summary>24 more')
         assert "row 0." in shown
         assert f"row {number - 2}." in shown
@@ -482,10 +525,12 @@ class TestPage:
         )
         text = report.read_text("utf-8")
         found = Page(text)
-        assert "script" not in {tag for tag, _ in found.tags}
+        assert len(scripts(text)) == sum(tag == "script" for tag, _ in found.tags) == 1
+        assert "alert" not in scripts(text)[0]
         assert not found.values("onload")
         assert len(found.values("id")) == len(set(found.values("id")))
-        assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
+        anchors = {link[1:] for link in found.values("href") if link.startswith("#")}
+        assert anchors <= set(found.values("id"))
         assert "alert('x')" in found.text
         assert "{{ 7 * 7 }}" in found.text
         json.loads((tmp_path / summary.CLAIMS_JSON).read_text("utf-8"))
@@ -497,7 +542,8 @@ class TestPage:
                 PAPER, [finding("one", GOOD, figures=("passes",))], empty, tmp_path
             ).read_text("utf-8")
         )
-        assert {link[1:] for link in found.values("href")} <= set(found.values("id"))
+        anchors = {link[1:] for link in found.values("href") if link.startswith("#")}
+        assert anchors <= set(found.values("id"))
         assert not found.values("src")
 
     @pytest.mark.parametrize(
@@ -536,7 +582,7 @@ class TestTables:
 
     def test_costs_are_medians_of_their_own(self):
         table = rows("x")
-        found = race.race_table(table, "cost").set_index(["algorithm", "n"])
+        found = radius.race_table(table, "cost").set_index(["algorithm", "n"])
         expected = table.groupby(["algorithm", "n"])["cost_to_radius"].median()
         assert found["median"].to_dict() == expected.to_dict()
         assert found["spent"].to_dict() == table.groupby(["algorithm", "n"])["cost"].max().to_dict()
@@ -558,9 +604,21 @@ class TestTables:
         assert tables.rival_tables(no_evidence()) == []
 
 
+@pytest.fixture(scope="module")
+def renamed(evidence):
+    """The same rows in blocks of other names, on which no figure may depend."""
+    names = evidence.results["block"].unique()
+    other = {name: f"block {number}" for number, name in enumerate(names)}
+    return replace(
+        evidence,
+        results=evidence.results.assign(block=evidence.results["block"].map(other)),
+        traces=evidence.traces.assign(block=evidence.traces["block"].map(other)),
+    )
+
+
 class TestFigures:
     @pytest.mark.parametrize("key", FIGURES)
-    def test_drawn_from_rows_or_not_at_all(self, key, evidence):
+    def test_drawn_from_rows_or_not_at_all(self, key, evidence, renamed):
         maker = FIGURES[key]
         assert maker.key == key
         figure = maker(evidence)
@@ -573,19 +631,9 @@ class TestFigures:
         if key == "figure-2":
             assert "n = 1,000 to 10⁴; d = 4; 5 direct samples at each" in caption
             assert "seed 20" in caption
+        assert maker.caption(renamed) == caption
+        assert style.as_svg(maker(renamed)) == style.as_svg(figure)
         assert maker(no_evidence()) is None
-
-    def test_no_figure_depends_on_the_name_of_a_block(self, evidence):
-        names = evidence.results["block"].unique()
-        other = {name: f"block {number}" for number, name in enumerate(names)}
-        renamed = replace(
-            evidence,
-            results=evidence.results.assign(block=evidence.results["block"].map(other)),
-            traces=evidence.traces.assign(block=evidence.traces["block"].map(other)),
-        )
-        for key, maker in FIGURES.items():
-            assert maker.caption(renamed) == maker.caption(evidence), key
-            assert style.as_svg(maker(renamed)) == style.as_svg(maker(evidence)), key
 
     @pytest.mark.parametrize("level", PAPER.levels)
     def test_rows_of_the_shipped_studies(self, level):
@@ -656,7 +704,7 @@ class TestFigures:
     def test_an_error_of_zero_is_no_point_on_a_logarithmic_axis(self):
         table = to_the_end("x")
         table.loc[table["algorithm"] == "LBFGS", "location_error"] = 0.0
-        found = errors.root_mean_square(table[table["algorithm"] == "LBFGS"], "location_error")
+        found = against_n.statistic_of(table[table["algorithm"] == "LBFGS"], "location_error")
         assert found.empty
         style.as_png(errors.starts_figure(table), dpi=20)
 
@@ -728,7 +776,7 @@ class TestStyle:
 
     def test_labels_move_apart_and_keep_their_order(self):
         places = [0.1, 0.11, 0.12, 0.5, 0.9]
-        moved = style._spread(places, 0.05)
+        moved = style.spread(places, 0.05)
         assert all(np.diff(moved) >= 0.05 - 1e-12)
         assert moved[3:] == pytest.approx([0.5, 0.9])
         assert np.mean(moved[:3]) == pytest.approx(np.mean(places[:3]))

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "elubench"
 #: Lowest first. A room imports only those before it, and nobody imports ``testing``.
 ORDER = (
     "text", "checks", "kernels", "info", "samples", "models", "algorithms", "runs", "testing", "fits",
-    "studies", "rates", "verification", "report", "papers", "peers", "cli",
+    "studies", "rates", "verification", "plot", "report", "papers", "peers", "cli",
 )  # fmt: skip
 BELOW_ALL = {"text", "checks"}  # import no room, and not each other
 MOST_LINES, MOST_LOOSE = 400, 3
@@ -157,7 +157,7 @@ def test_no_file_is_too_long():
         ("from ..runs import run", "elubench.runs"),
         ("def f():\n    from elubench.runs import run", "elubench.runs"),
         ("if TYPE_CHECKING:\n    from elubench.runs import run", "elubench.runs"),
-        ("import_module('elubench.report.style')", "elubench.report.style"),
+        ("import_module('elubench.plot.style')", "elubench.plot.style"),
         ("importlib.import_module(f'elubench.papers.{name}')", "elubench.papers"),
         ("resources.files('elubench.papers.beyond_em')", "elubench.papers.beyond_em"),
         ("import elubench.models", None),

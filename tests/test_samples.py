@@ -14,7 +14,7 @@ from hypothesis import given
 
 import elubench as eb
 from elubench.algorithms import EM, NewtonAnderson
-from elubench.report.fit_figure import fit_figure
+from elubench.plot import fit as fit_figure
 from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
 from elubench.samples.base import PackedSample
 from elubench.testing import Elsewhere
@@ -274,6 +274,15 @@ class TestRefuses:
         weights, message = REFUSED_WEIGHTS[case]
         with pytest.raises(ValueError, match=message):
             ArraySample([[1.0], [2.0], [3.0]], weights)
+
+    def test_place_of_a_bad_number(self):
+        X = np.zeros((20_000, 2))
+        X[15_000, 1] = np.inf
+        for table, shown in ((X, "2"), (pd.DataFrame(X, columns=["a", "b"]), "'b'")):
+            with pytest.raises(ValueError, match=f"in row 15,001, column {shown}$"):
+                ArraySample(table)
+        with pytest.raises(ValueError, match=r"in row 15,001, column 1$"):
+            eb.CondensedSample(X[:, 1:])
 
     def test_longdouble_beyond_float64(self):
         X = np.array([["1e400"], ["1"]]).astype(np.longdouble)

@@ -152,7 +152,9 @@ def test_commands(whole, tmp_path, capsys):
     assert "shard must be i/N" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.skipif(
+    os.name != "posix" or shutil.which("bash") is None, reason="needs POSIX and bash"
+)
 def test_job_array(tmp_path):
     """The script in the documentation, its tasks one after the other."""
     script = re.search(

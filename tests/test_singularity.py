@@ -114,9 +114,9 @@ def test_regression_is_a_known_scale_on_products():
     for k, error in zip(table["replicate"], table["error"], strict=True):
         x, y = np.random.default_rng([3, 200, k]).standard_normal((2, 200))
 
-        def loss(theta, x=x, y=y):  # with E x^2 = 1 in place of its mean over the sample
-            logs = [np.log(w) + s * theta * x * y for w, s in ((0.3, -1), (0.7, 1))]
-            return theta**2 / 2 - np.mean(np.logaddexp(*logs))
+        def loss(theta, x=x, y=y):
+            logs = [np.log(w) - (y - s * theta * x) ** 2 / 2 for w, s in ((0.3, -1), (0.7, 1))]
+            return -np.mean(np.logaddexp(*logs))
 
         grid = np.linspace(-2.0, 2.0, 2001)
         at = grid[np.argmin([loss(t) for t in grid])]
@@ -163,7 +163,7 @@ def test_the_machine_names_no_paper():
     words = {"arXiv"} | {word for one in papers for word in (one.name, one.short, one.title)}
     words |= set(shipped().values())
     words |= {name for one in papers for name in one.authors.split(", ") if len(name) > 3}
-    for room in ("verification", "rates", "report"):
+    for room in ("verification", "rates", "plot", "report"):
         for path in sorted((PACKAGE / room).rglob("*.*")):
             if path.suffix in (".py", ".html"):
                 content = path.read_text("utf-8")

@@ -3,13 +3,16 @@
 import importlib.util
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import documents
+import nbformat
 import pytest
 from conftest import ROOT, needs_jit
 
 import elubench
 from elubench.papers.verifying import named, shipped
+from elubench.verification import Claim, Finding
 
 DOCS = ROOT / "docs"
 GUIDE = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("guide/*.md"))}
@@ -17,12 +20,32 @@ OTHERS = ("EXTENDING.md", "CONTRIBUTING.md", "benchmarks/README.md", "analysis/R
 WITH_CODE = [name for name, text in GUIDE.items() if documents.blocks(text, "python")]
 
 
-@pytest.fixture(scope="module")
-def site():
-    spec = importlib.util.spec_from_file_location("site_maker", ROOT / ".ci" / "site.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / ".ci" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def site():
+    return script("site")
+
+
+def test_notebooks_are_pages_that_need_nothing_and_name_their_figures():
+    picture = nbformat.v4.new_output(
+        "display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"}
+    )
+    cells = [
+        nbformat.v4.new_markdown_cell('# How & why\n\n## The "picture"'),
+        nbformat.v4.new_code_cell("x = 1  # a comment", outputs=[picture]),
+    ]
+    page = script("notebooks").page_of(nbformat.v4.new_notebook(cells=cells))
+    assert "<title>How &amp; why</title>" in page
+    assert re.findall(r'<img[^>]* alt="(.*?)"', page) == ["The &quot;picture&quot;: figure"]
+    assert "http" not in page
+    assert "<pre>" not in page  # a keyboard can scroll each
+    assert '<html lang="en">' in page
 
 
 def test_broken_links_are_found(site, tmp_path):
@@ -40,23 +63,40 @@ def test_broken_links_are_found(site, tmp_path):
     assert found == [f"c.html: {link}" for link in ("a.html#gone", "gone.html", "gone.png", "sub")]
 
 
-def test_pages_of_results_link_every_report(site, tmp_path):
-    reports = {}
-    for name, paper in (("verification", "beyond-em"), ("verification-mine", "mine")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "claims.md").write_text(
-            f"{paper}: 2 supported\n\n| claim |\n|---|\n| x |\n"
-        )
-        reports[name] = tmp_path / name
+def test_pages_of_results_link_every_report(site, tmp_path, monkeypatch):
+    claim = Claim("a", "A <claim>", "", "", "theorem", "")
+    found = (Finding(claim, "not testable", (), ""),)
+    reports = {
+        name: SimpleNamespace(paper=SimpleNamespace(short=paper, title=""), findings=found)
+        for name, paper in (("verification", "Beyond EM"), ("verification-mine", "mine"))
+    }
+    monkeypatch.setattr(site, "headline", lambda name, _: f"figure of {name}")
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "01_first.html").touch()
     site.write_pages(reports, tmp_path / "notebooks", True, tmp_path / "generated")
     results = (tmp_path / "generated" / "results.md").read_text()
-    findings = (tmp_path / "generated" / "findings.md").read_text()
     for target in (*(f"{name}/report.html" for name in reports), "notebooks/01_first.html", "asv/"):
         assert f'href="../{target}' in results
-    assert re.findall(r"^## (.*)$", findings, re.MULTILINE) == ["beyond-em", "mine"]
-    assert findings.count("| x |") == 2
+    assert (tmp_path / "generated" / "headline.html").read_text() == "figure of verification"
+    table = (tmp_path / "generated" / "claims.html").read_text()
+    rows = re.findall(r'<a href="(.*?)">A &lt;claim&gt;</a>.*?data-label="Paper">(.*?)<', table)
+    assert rows == [
+        ("verification/report.html#row-a", "Beyond EM"),
+        ("verification-mine/report.html#row-a", "mine"),
+    ]
+
+
+def test_pictures_of_the_guide_are_those_that_its_code_draws():
+    text = GUIDE["plot.md"]
+    drawn = re.findall(r'savefig\("([a-z_]+)\.png"\)', text)
+    assert drawn == re.findall(r"^!\[.+\]\(\.\./static/plot/([a-z_]+)\.png\)$", text, re.MULTILINE)
+    assert sorted(drawn) == sorted(elubench.plot.__all__)
+    assert sorted(drawn) == sorted(path.stem for path in (DOCS / "static" / "plot").iterdir())
+
+
+def test_figures_are_on_a_reference_page():
+    assert "automodule:: elubench.plot" in (DOCS / "reference" / "plot.md").read_text()
+    assert all(getattr(elubench.plot, name).__doc__ for name in elubench.plot.__all__)
 
 
 @pytest.mark.parametrize("room", elubench._ROOMS)

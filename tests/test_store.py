@@ -17,11 +17,11 @@ from study_tools import assert_same_rows, small
 
 import elubench as eb
 from elubench import studies
-from elubench.studies import plan, rows, store
+from elubench.studies import plan, rows, store, whole
 from elubench.studies.store import StoreError, StoreWarning, _read
 
 #: How many times the study is killed; 30 and more in a thorough check.
-KILLS = int(os.environ.get("ELUBENCH_TEST_KILLS", "6"))
+KILLS = int(os.environ.get("ELUBENCH_TEST_KILLS", "4"))
 
 
 @pytest.fixture(scope="module")
@@ -321,6 +321,28 @@ class TestAnotherStudy:
         found, computed = resumed(folder)
         assert computed == 1
         assert_same_rows(found, eb.load_results(finished))
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_a_file_that_is_being_read_is_replaced_when_it_is_free(windows, tmp_path, monkeypatch):
+    """Windows refuses to rename over it; elsewhere a refusal is a lack of permission."""
+    refusals, replace = [1, 2], os.replace
+
+    def busy(source, target):
+        if refusals:
+            raise PermissionError(refusals.pop())
+        replace(source, target)
+
+    monkeypatch.setattr(whole, "_WINDOWS", windows)
+    monkeypatch.setattr(whole, "_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("os.replace", busy)
+    if windows:
+        store.write_whole(tmp_path / "x", b"new")
+        assert (tmp_path / "x").read_bytes() == b"new"
+    else:
+        with pytest.raises(PermissionError):
+            store.write_whole(tmp_path / "x", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"] * windows
 
 
 class TestFullDisk:

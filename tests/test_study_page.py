@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import scaled
 
@@ -11,9 +12,9 @@ from elubench import cli
 from elubench.papers import verifying
 from elubench.papers.indexing import write_index
 from elubench.report import study_figures, study_page
-from elubench.report.summary import with_interval
 from elubench.report.typesetting import typeset
 from elubench.studies import study_progress
+from elubench.text import with_interval
 from elubench.verification import Chapter, Level, Measured, Paper, at_least
 from elubench.verification.measuring import share_of
 
@@ -136,9 +137,32 @@ class TestPage:
         assert study_page._typical(late, "iterations_to_radius") == "> 7"
         assert study_page._typical(lost, "iterations_to_radius") == study_page._NONE
 
-    def test_what_is_no_study(self, tmp_path, capsys):
-        assert cli.main(["report", str(tmp_path)]) == 2
-        assert "is not a verification folder, nor one of a study" in capsys.readouterr().err
+    def test_files_beside_the_page(self, folder, page):
+        links = re.findall(r'href="([^"#]+)"', page)
+        assert len(links) == 2 * 3 + 1  # SVG, PDF and CSV of two figures, and the rows
+        assert all((folder / link).stat().st_size for link in links)
+        rows = eb.load_results(folder).query("block == 'to & fro' and d == 2 and reached")
+        numbers = pd.read_csv(folder / next(one for one in links if one.endswith("d-2.csv")))
+        em = numbers.query("quantity == 'iterations to the radius' and curve == 'EM'")
+        em = em[em["kind"] == "whole"].set_index("n")["value"]
+        counts = rows[rows["algorithm"] == "EM"].groupby("n")["iterations_to_radius"]
+        assert len(em)
+        assert em.to_dict() == counts.median()[em.index].to_dict()
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("empty", "empty is neither a verification folder nor one of a study"),
+            ("notes.txt", "notes.txt is a file; report takes the folder of a verification or a"),
+            ("nothing", "nothing does not exist"),
+        ],
+    )
+    def test_what_is_no_study(self, name, said, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "empty").mkdir()
+        (tmp_path / "notes.txt").touch()
+        assert cli.main(["report", name]) == 2
+        assert said in capsys.readouterr().err
 
 
 def verified(folder, tmp_path):
@@ -178,7 +202,7 @@ def test_index(folder, tmp_path):
     anchors = [link.partition("#")[2] for link in links if "#" in link]
     assert anchors == ["row-a-claim", "row-a-claim-2"]
     assert all(f'id="{anchor}"' in report for anchor in anchors)
-    assert "1 supported, 1 contradicted." in text
+    assert re.findall(r'data-verdict="(.*?)"', text) == ["supported", "contradicted"]
     assert "Title of a claim &lt;i&gt;" in text
     assert "P &amp; Q" in text
 

@@ -110,6 +110,15 @@ class TestMeasures:
         got = found(tmp_path, **given, stated=None, tolerance=None).measurements[0]
         assert (got.value < 0.01) if better else (got.value > 100)
 
+    def test_per_log(self, tmp_path):
+        """Costs are noise (3 + ln n): the slope is the median noise, one sample never arriving."""
+        given = {"measure": '"per_log"', "of": '"cost_to_radius"', "stated": "1.0"}
+        got = found(tmp_path, **given, tolerance="1.0")
+        noise = np.random.default_rng(1).uniform(0.5, 2.0, 9)
+        median = np.median([*noise[1:], math.inf])  # a run that did not arrive counts as longer
+        assert got.measurements[0].value == pytest.approx(median, rel=1e-6)
+        assert got.claim.expects[0].what == "cost to the radius per unit of ln n"
+
     @pytest.mark.parametrize("of", ["location_error", "cost_to_radius"])
     def test_ratio_at_the_largest_n(self, tmp_path, of):
         """There ELU's numbers are a quarter of EM's on the same samples, elsewhere half."""
@@ -137,6 +146,19 @@ class TestMeasures:
     def test_only_the_rows_asked_for(self, tmp_path):
         rows = '{ algorithm = ["EM"], d = [2], n = { least = 1e3, most = 1e5 }, study = "grid" }'
         assert "n from 1e03 to 1e05 (3 sizes)" in found(tmp_path, rows=rows).settings
+
+    def test_options_are_asked_for_by_name(self, tmp_path):
+        evidence = planted()
+        options = np.where(evidence.results["d"] == 8, '{"eta":1.0,"beta":0.8}', '{"eta":0.5}')
+        results = evidence.results.assign(options=options)
+        evidence = replace(evidence, results=results)
+        got = found(tmp_path, evidence, rows='{ algorithm = "EM", options = { eta = 1 } }')
+        assert "model, d = 8, " in got.settings
+        assert "on runs with algorithm EM, eta = 1. " in got.claim.rule
+        none = found(tmp_path, evidence, rows="{ options = { eta = 1, beta = 0.5 } }")
+        assert none.verdict == "inconclusive"
+        each = found(tmp_path, evidence, rows='{ algorithm = "EM", d = [4, 8] }', each='"options"')
+        assert [one.where for one in each.measurements] == ["eta = 0.5", "eta = 1, beta = 0.8"]
 
 
 class TestRules:
@@ -209,7 +231,7 @@ class TestWithoutRows:
         ({"key": None}, "key must be text, got None"),
         ({"title": None}, "title must be text, got None"),
         ({"basis": '"rumour"'}, "basis must be one of theorem, lemma, .*'rumour'"),
-        ({"measure": '"slope"'}, "measure must be one of exponent, growth, ratio, share, got 'slope'"),
+        ({"measure": '"slope"'}, "measure must be one of .*, per_log, ratio, share, got 'slope'"),
         ({"stat": "1"}, "stat is not a key; for the measure exponent these are key, title"),
         ({"law": '"power"'}, "law is not a key; for the measure exponent"),
         ({"of": '"speed"'}, "of must be one of .*, got 'speed'"),
@@ -229,6 +251,7 @@ class TestWithoutRows:
         ({"rows": "{ algorithm = 2 }"}, "rows.algorithm must be text, got 2"),
         ({"rows": "{ reached = 1 }"}, "rows.reached must be true or false, got 1"),
         ({"rows": "{ n = { above = 2 } }"}, "rows.n.above is not a key; known are least, most"),
+        ({"rows": '{ options = { eta = "1" } }'}, "rows.options.eta must be a number, got '1'"),
         ({"rows": '{ n = { least = "2" } }'}, "rows.n.least must be a number, got '2'"),
         ({"stated": '"a half"'}, "stated must be a number or text such as '-1/4', got 'a half'"),
         ({"stated": '"1/0"'}, "stated must be a number or text"),
@@ -243,6 +266,7 @@ class TestWithoutRows:
         ({"measure": '"ratio"', "rows": None, "over": '"EM"'}, "under must be text, got None"),
         ({"measure": '"share"', "of": None}, "that must say which runs are counted"),
         ({"measure": '"growth"', "stated": None, "tolerance": None}, "law must be one of logarithm"),
+        ({"measure": '"per_log"'}, "of must be one of .*iterations_to_radius.*, got 'location_error'"),
         (
             {"measure": '"growth"', "stated": None, "tolerance": None, "law": '"power"'},
             "of must be one of .*iterations_to_radius.*, got 'location_error'",

@@ -343,7 +343,7 @@ class TestCommands:
         assert cli.main(["report", str(tmp_path)]) == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1
-        assert "not a verification folder" in error
+        assert "neither a verification folder nor one of a study" in error
 
     def test_interrupted(self, tmp_path, capsys, monkeypatch):
         def stop(*_, **__):

@@ -77,6 +77,23 @@ def damped_weights(changes: Any, residual: Any, m: int, damping: float) -> Any:
     return gamma
 
 
+@kernel("exact")
+def remember(point: Any, em: Any, iterate: Any, residual: Any, move: Any, change: Any) -> None:
+    """How far the point is from the iterate, and its EM residual from the iterate's."""
+    for j in range(point.size):
+        move[j] = point[j] - iterate[j]
+        change[j] = em[j] - point[j] - residual[j]
+
+
+@kernel("exact")
+def mix(moves: Any, changes: Any, residual: Any, damping: float, point: Any) -> None:
+    """Take the weighted differences, a row each, from the EM step."""
+    gamma = damped_weights(changes, residual, len(moves), damping)
+    for i in range(len(moves)):
+        for j in range(point.size):
+            point[j] -= gamma[i] * (moves[i, j] + changes[i, j])
+
+
 @kernel("exact", signatures.UPDATE)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
     """options: depth, a, kappa. A trial with a higher loss gives way to the EM step."""
@@ -102,9 +119,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     if state[_PHASE] != 0.0:
         if count == depth:  # restart
             count = 0
-        for j in range(p):
-            moves[count, j] = points[0, j] - iterate[j]
-            changes[count, j] = em[0, j] - points[0, j] - residual[j]
+        remember(points[0], em[0], iterate, residual, moves[count], changes[count])
         count += 1
         state[_SUCCESSES] += 1.0
         accept(report, np.nan)
@@ -118,11 +133,9 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     used = min(count, p)
     if used > 0:
         damping = 1.0 / (1.0 + options[1] ** (options[2] - state[_SUCCESSES]))
-        gamma = damped_weights(changes[count - used : count], residual, used, damping)
-        for i in range(used):
-            for j in range(p):
-                row = count - used + i
-                points[0, j] -= gamma[i] * (moves[row, j] + changes[row, j])
+        mix(
+            moves[count - used : count], changes[count - used : count], residual, damping, points[0]
+        )
         report[STEP] = float(used)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from elubench import checks
-from elubench.algorithms.anderson import damped_weights
+from elubench.algorithms.anderson import mix, remember
 from elubench.algorithms.base import Algorithm, Look
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
@@ -45,9 +45,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
                 state[_SUCCESSES] = max(state[_SUCCESSES] - order, -2.0 * kappa)
             state[_CYCLE], state[_COUNT] = gap, 0.0
         newest = int(state[_COUNT])
-        for j in range(p):
-            moves[newest, j] = points[0, j] - iterate[j]
-            changes[newest, j] = em[j] - points[0, j] - residual[j]
+        remember(points[0], em, iterate, residual, moves[newest], changes[newest])
         state[_COUNT] += 1.0
         if state[_PHASE] == _TRIAL:
             state[_SUCCESSES] += 1.0
@@ -63,10 +61,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         return
     state[_PHASE] = _TRIAL
     damping = 1.0 / (1.0 + own.options[1] ** (kappa - state[_SUCCESSES]))
-    gamma = damped_weights(changes[:used], residual, used, damping)
-    for i in range(used):
-        for j in range(p):
-            points[0, j] -= gamma[i] * (moves[i, j] + changes[i, j])
+    mix(moves[:used], changes[:used], residual, damping, points[0])
     report[STEP] = float(used)
 
 

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from elubench import checks
+from elubench.algorithms import polyak
 from elubench.algorithms.base import Algorithm, Look
-from elubench.algorithms.gradient_descent import descend
-from elubench.kernels import kernel, signatures
-from elubench.kernels.layout import LOG_COSH, accept, finish, stay
-from elubench.kernels.vectors import copy, norm
+from elubench.kernels.layout import LOG_COSH
 from elubench.models.flatness import Flatness
-
-
-@kernel("exact", signatures.UPDATE)
-def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    """options: short, eta, optimum."""
-    gradient = answers.gradient[0]
-    left = answers.gap[0] - own.options[2]
-    square = norm(gradient) ** 2
-    if left <= 0.0 or square == 0.0:
-        stay(report, 0.0)
-        finish(report)
-        return
-    cycle = int(own.options[0]) + 1
-    step = left / square if own.t % cycle == cycle - 1 else own.options[1]
-    descend(points[0], gradient, step)
-    copy(points[0], iterate)
-    accept(report, step)
 
 
 @dataclass(frozen=True)
@@ -42,7 +22,9 @@ class GDPolyak(Algorithm):
     multiple of ln n iterations suffices; the short steps contract what is curved across. It works in
     natural coordinates, where curvatures near one Gaussian are at most 1, and takes the loss of the
     one-Gaussian fit plus ``optimum`` to be the smallest, as :class:`Polyak` does. The run converges when
-    the loss is no longer above that. Not monotone: a Polyak step may be too long.
+    the loss is no longer above that. The authors' code halves the distance to a lower bound and begins
+    again where the smallest loss is unknown: ln(n) times as many passes. Not monotone: a Polyak step may
+    be too long.
 
     Parameters
     ----------
@@ -54,7 +36,7 @@ class GDPolyak(Algorithm):
     short: int = 1
     eta: float = 1.0
     optimum: float = 0.0
-    update = staticmethod(_update)
+    update = staticmethod(polyak.update)
     command = "gd-polyak"
     look = Look("#7f7f00", "1", (0.0, (1.0, 1.5)), place=14)
     typical_passes = 150.0

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from elubench import checks
-from elubench.algorithms.base import Evaluation, ForeignAlgorithm, Look
-from elubench.algorithms.scipy_loops import NO_LIMIT, check_coordinates, minimise_by
-from elubench.checks import Floats
+from elubench.algorithms.base import Look
+from elubench.algorithms.scipy_loops import NO_LIMIT, ScipyAlgorithm, check_coordinates
 from elubench.kernels.layout import LOG_COSH
 
 
 @dataclass(frozen=True)
-class LBFGS(ForeignAlgorithm):
+class LBFGS(ScipyAlgorithm):
     """Limited-memory BFGS (SciPy's L-BFGS-B, without bounds).
 
     R. H. Byrd, P. Lu, J. Nocedal and C. Zhu, A limited memory algorithm for bound constrained
@@ -30,6 +29,7 @@ class LBFGS(ForeignAlgorithm):
     memory: int = 10
     gtol: float = 1e-13
     coordinates: str = "locations"
+    method = "L-BFGS-B"
     want = LOG_COSH
     command = "lbfgs"
     look = Look("#d55e00", "^", (0.0, (5.0, 1.2, 1.2, 1.2)), place=4)
@@ -44,20 +44,11 @@ class LBFGS(ForeignAlgorithm):
         checks.integer(self.memory, "memory", 1)
         checks.real(self.gtol, "gtol", above=0.0)
 
-    def minimise(
-        self,
-        evaluate: Callable[[Floats], Evaluation],
-        accept: Callable[[Floats], bool],
-        start: Floats,
-    ) -> None:
-        minimise_by(
-            "L-BFGS-B",
-            evaluate,
-            accept,
-            start,
-            maxcor=self.memory,
-            gtol=self.gtol,
-            ftol=0.0,
-            maxiter=NO_LIMIT,
-            maxfun=NO_LIMIT,
-        )
+    def settings(self) -> dict[str, Any]:
+        return {
+            "maxcor": self.memory,
+            "gtol": self.gtol,
+            "ftol": 0.0,
+            "maxiter": NO_LIMIT,
+            "maxfun": NO_LIMIT,
+        }

@@ -28,7 +28,7 @@ def _on_parabola(x0: Any, x1: Any, x2: Any, t: float, out: Any) -> None:
 
 @kernel("exact", signatures.UPDATE)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    """options: first, growth. A cycle is x1, x2 and trials; the best trial is the next x0."""
+    """options: first, growth. A cycle is the trials and two passes from the best of them."""
     first, growth = own.options[0], own.options[1]
     state, em, p = own.state, answers.em[0], iterate.size
     x0 = state[_VECTORS : _VECTORS + p]
@@ -57,20 +57,26 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     else:
         copy(best, iterate)
         accept(report, 1.0 + state[_BEYOND])
-        copy(best, x0)
-        copy(after, x1)
+        if state[_BEYOND] > first:  # the leap is in the next parabola, which goes on from there
+            copy(x1, x0)
+            copy(x2, x1)
+        else:
+            copy(x2, x0)
+            copy(after, x1)
         copy(after, points[0])
         state[_PHASE] = _SECOND
 
 
 @dataclass(frozen=True)
 class ParabolicEM(Algorithm):
-    """EM with a search along the Bezier parabola of x0, x1 = F(x0) and x2 = F(x1).
+    """EM with a search along the Bezier parabola of three points, at first x0, F(x0) and F(F(x0)).
 
     A. F. Berlinet and C. Roland, Parabolic acceleration of the EM algorithm, Statistics and Computing 19
     (2009), 35-47, with the geometric grid t = 1 + first growth^i: t grows while the loss falls, from x2
-    at t = 1. Here the best point is the next x0. Every cycle pays for its search: a leap of length t
-    takes about ln(t) / ln(growth) passes with the loss, where SQUAREM's formula is free.
+    at t = 1. After a leap to y the next parabola is that of x1, x2 and F(F(y)), so that it leads on in
+    the leap's direction; without one it is that of x2, F(x2) and F(F(x2)). Every cycle pays for its
+    search: a leap of length t takes about ln(t) / ln(growth) passes with the loss, where SQUAREM's
+    formula is free.
 
     Parameters
     ----------

@@ -5,24 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
 from elubench.algorithms.gradient_descent import descend
+from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.layout import LOG_COSH, accept, finish, stay
 from elubench.kernels.vectors import copy, norm
 
 
 @kernel("exact", signatures.UPDATE)
-def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+def update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
+    """options: short, eta, optimum. Steps of size eta, as many as short, before each one of Polyak's."""
     gradient = answers.gradient[0]
-    left = answers.gap[0] - own.options[0]
+    left = answers.gap[0] - own.options[2]
     square = norm(gradient) ** 2
     if left <= 0.0 or square == 0.0:
         stay(report, 0.0)
         finish(report)
         return
-    step = left / square
+    cycle = int(own.options[0]) + 1
+    step = left / square if own.t % cycle == cycle - 1 else own.options[1]
     descend(points[0], gradient, step)
     copy(points[0], iterate)
     accept(report, step)
@@ -44,10 +49,13 @@ class Polyak(Algorithm):
     """
 
     optimum: float = 0.0
-    update = staticmethod(_update)
+    update = staticmethod(update)
     command = "polyak"
     look = Look("#868686", "<", (0.0, (1.0, 1.0)), place=7)
     want = LOG_COSH
 
     def __post_init__(self) -> None:
         checks.real(self.optimum, "optimum")
+
+    def options(self, rows: float = 1.0) -> Floats:
+        return np.array([0.0, 0.0, self.optimum])

@@ -127,10 +127,11 @@ class QuasiNewton(Algorithm):
 
     Parameters
     ----------
-    pairs : secant pairs held, >= 1; never more than parameters.
+    pairs : secant pairs held, >= 1; never more than parameters. The default is that of R's turboEM. With
+        as many as parameters it finds a root fast, but that may be one Gaussian, a saddle.
     """
 
-    pairs: int = 5
+    pairs: int = 2
     update = staticmethod(_update)
     command = "quasi-newton"
     look = Look("#1b7f4b", "3", (0.0, (5.0, 1.0, 1.0, 1.0)), place=16)

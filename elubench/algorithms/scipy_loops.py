@@ -7,12 +7,13 @@ data. A minimiser can work on the locations or in natural coordinates, where the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from elubench.algorithms.base import Evaluation
+from elubench.algorithms.base import Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
+from elubench.kernels.layout import CURVATURE
 
 NO_LIMIT = 10**9  # the run has its own budget
 _OUTSIDE = 1e3  # the loss, less that of one Gaussian, where the scale is not positive
@@ -24,28 +25,33 @@ def check_coordinates(given: str) -> None:
         raise ValueError(f"coordinates must be 'locations' or 'natural', got {given!r}")
 
 
-def minimise_by(
-    method: str,
-    evaluate: Callable[[Floats], Evaluation],
-    accept: Callable[[Floats], bool],
-    start: Floats,
-    *,
-    curved: bool = False,
-    **options: Any,
-) -> None:
-    """Minimise by a method of ``scipy.optimize.minimize``, with Hessians if ``curved``."""
-    from scipy.optimize import minimize  # a quarter of a second, which other algorithms save
+class ScipyAlgorithm(ForeignAlgorithm):
+    """A method of ``scipy.optimize.minimize``, with Hessians if it wants the curvature."""
 
-    problem = _Remembering(evaluate)
-    minimize(
-        problem.loss,
-        start,
-        jac=problem.gradient,
-        hess=problem.hessian if curved else None,
-        method=method,
-        callback=_stopping(accept),
-        options=options,
-    )
+    method: ClassVar[str]
+
+    def settings(self) -> dict[str, Any]:
+        """Options of the method."""
+        raise NotImplementedError
+
+    def minimise(
+        self,
+        evaluate: Callable[[Floats], Evaluation],
+        accept: Callable[[Floats], bool],
+        start: Floats,
+    ) -> None:
+        from scipy.optimize import minimize  # a quarter of a second, which other algorithms save
+
+        problem = _Remembering(evaluate)
+        minimize(
+            problem.loss,
+            start,
+            jac=problem.gradient,
+            hess=problem.hessian if self.want & CURVATURE else None,
+            method=self.method,
+            callback=_stopping(accept),
+            options=self.settings(),
+        )
 
 
 class _Remembering:

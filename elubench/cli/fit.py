@@ -25,7 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help=".csv, .tsv (.gz), .npy or .parquet; or a folder or a pattern of such",
+        nargs="+",
+        help=".csv, .tsv (.gz), .npy or .parquet; several of these, a folder or a pattern",
     )
     parser.add_argument(
         "--model",
@@ -106,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
     from elubench.cli.reading import data_of
     from elubench.fits import check_algorithm, compare, fit
     from elubench.samples import ArraySample, Sample
+    from elubench.samples.converting import shown
+    from elubench.samples.remedies import for_the_shell
 
     model = None if options.model == "all" else _model(options)
     one = options.p_value or options.interval or options.mixing != "equal"
@@ -142,7 +145,8 @@ def run(options: argparse.Namespace) -> int:
                 between = None if options.interval is None else result.interval(options.interval)
                 if options.p_value is not None:
                     _test(result, options.p_value, options.seed)
-            result = replace(result, notes=(*table.notes, *result.notes))
+            notes = map(for_the_shell, (*table.notes, *result.notes))
+            result = replace(result, notes=tuple(notes))
             if options.json:
                 sure = {} if between is None else {"interval": between.as_dict()}
                 print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
@@ -150,8 +154,9 @@ def run(options: argparse.Namespace) -> int:
                 print(result.summary(between))
             outputs.write(options, result, sample, table)
     except ValueError as error:
-        said = str(error).removeprefix(f"{options.data}: ")
-        raise CommandError(f"{options.data}: {said}") from error
+        name = shown(options.data)
+        said = str(error).removeprefix(f"{name}: ")
+        raise CommandError(f"{name}: {for_the_shell(said)}") from error
     return INTERRUPTED if result.status == "interrupted" else 0
 
 

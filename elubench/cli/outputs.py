@@ -37,14 +37,14 @@ def named(options: argparse.Namespace) -> bool:
 
 def check(options: argparse.Namespace) -> None:
     """Raise ValueError for a file that cannot be written, or that exists and is not to be replaced."""
-    seen = {Path(options.data).resolve(): "DATA"}
+    seen = {Path(one).resolve(): "DATA" for one in options.data}
     for name, suffixes in _SUFFIXES.items():
         given = getattr(options, name)
         if given is None:
             continue
         path = Path(given)
         if name == "plot":
-            from elubench.report.fit_figure import SUFFIXES as suffixes
+            from elubench.plot.fitted import SUFFIXES as suffixes
         if path.suffix.lower() not in suffixes:
             raise ValueError(f"--{name} must end in one of {', '.join(suffixes)}, got {given}")
         if not path.parent.is_dir():
@@ -63,18 +63,20 @@ def write(options: argparse.Namespace, result: Fit, sample: Any, table: Table) -
     from elubench.studies.store import write_whole
 
     if options.plot is not None:
-        from elubench.report.fit_figure import fit_figure
+        from elubench import plot
+        from elubench.plot.style import styled
 
         drawn = io.BytesIO()
         kind = Path(options.plot).suffix.lower()[1:]
-        fit_figure(result, sample, table.names[0]).savefig(drawn, format=kind, dpi=160)
+        styled(plot.fit)(result, sample, table.names[0]).savefig(drawn, format=kind, dpi=160)
         write_whole(Path(options.plot), drawn.getvalue())
     if options.predict is not None:
         write_whole(Path(options.predict), predictions(result, table).encode())
     if options.report is not None:
         from elubench.report.fit_page import fit_page
+        from elubench.samples.converting import shown
 
-        title, command = Path(options.data).name, shlex.join(["elubench", *sys.argv[1:]])
+        title, command = Path(shown(options.data)).name, shlex.join(["elubench", *sys.argv[1:]])
         page = fit_page(result, sample, title, table.names, command)
         write_whole(Path(options.report), page.encode())
 

@@ -40,6 +40,13 @@ def run(options: argparse.Namespace) -> int:
     from elubench.report.study_page import write_study_report
     from elubench.verification.gathering import recorded
 
+    for folder in map(Path, options.folders):
+        if not folder.exists():
+            raise CommandError(f"{folder} does not exist")
+        if not folder.is_dir():
+            raise CommandError(
+                f"{folder} is a file; report takes the folder of a verification or a study"
+            )
     verified, studied, status = [], [], 0
     with plain_warnings():
         for folder in options.folders:
@@ -51,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
                 studied.append((studies.study_progress(folder), page))
                 print(f"report: {page}")
             else:
-                raise CommandError(f"{folder} is not a verification folder, nor one of a study")
+                raise CommandError(f"{folder} is neither a verification folder nor one of a study")
         if options.out is not None or len(options.folders) > 1:
             print(f"index: {write_index(verified, studied, options.out or _INDEX)}")
     return status

@@ -27,7 +27,8 @@ class TwoGaussians(DensityMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model : "general" (free locations, covariance s I), "isotropic" or "diagonal" (locations -theta and
         theta), or a Model.
-    mixing : "free", "equal" or the two weights; for the general model, the others have equal weights.
+    mixing : "free", "equal" or the two weights, for the model "general". None is "free" for it, and what
+        the model has for any other.
     algorithm : "auto", the name of one, or an Algorithm.
     precision : gain in log-likelihood that is not worth another pass, with "auto" up to d = 32.
     n_init : 1 for the starts that are read off the data; each further one is random.
@@ -50,7 +51,7 @@ class TwoGaussians(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self,
         model: Model | str = "general",
         *,
-        mixing: Any = "free",
+        mixing: Any = None,
         algorithm: Any = "auto",
         precision: float = 1e-10,
         n_init: int = 1,
@@ -67,7 +68,15 @@ class TwoGaussians(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> TwoGaussians:
         """Fit two Gaussians to the rows of X; a weight of k counts a row k times."""
-        model = General(mixing=self.mixing) if self.model == "general" else named(self.model)
+        if self.model == "general":
+            model: Model = General(mixing="free" if self.mixing is None else self.mixing)
+        else:
+            model = named(self.model)
+            if self.mixing is not None:
+                raise ValueError(
+                    f'mixing must be None unless the model is "general", got {self.mixing!r} for '
+                    f"{model}"
+                )
         precision = checks.real(self.precision, "precision", above=0.0)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if sample_weight is not None:

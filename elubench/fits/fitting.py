@@ -163,12 +163,14 @@ def fit(
         notes.append("the fit was interrupted; this is the best point that it had found")
     located, scale = model.ordered(params), model.scale(fitted, params)
     shares = model.weights(params)
-    shape = goodness.shape(
-        model, sample, goodness.pair(located), shares, scale,
-        modes=found.half_distance > regimes.TWO_MODES,
-    )  # fmt: skip
-    null = nulls.critical(model, moments.weight, sample.d, level)
-    signs = evidence.signs(found, factor, null, moments.weight, shape)
+    size, rows = sample.n, sample.picked(goodness.ROWS)
+
+    def gathered() -> regimes.Signs:
+        modes = found.half_distance > regimes.TWO_MODES
+        shape = goodness.shape(model, rows, size, params, scale, modes)
+        null = nulls.critical(model, moments.weight, len(moments.m1), level)
+        return evidence.signs(found, factor, null, moments.weight, shape)
+
     return Fit(
         location=located + origin,
         weights=shares,
@@ -176,8 +178,7 @@ def fit(
         log_likelihood=-moments.weight * found.loss,
         gain=moments.weight * (found.one_gaussian - found.loss),
         status=status,
-        regime=regimes.regime(signs),
-        evidence=signs,
+        gathered=gathered,
         passes=every.passes + sum(one.passes for one in runs),
         seconds=max(time.perf_counter() - begun - (compile_seconds() - compiled), 0.0),
         n=sample.n,

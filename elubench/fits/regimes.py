@@ -14,7 +14,8 @@ only. These numbers tell which it is, and whether the question makes sense:
    elongated beats the model's one Gaussian without having two components.
 4. Half the distance between the means, in standard deviations. Two equal Gaussians have two modes
    if it is above 1, and are unimodal otherwise.
-5. The dip of the data along that axis: whether they have two modes themselves.
+5. The valley of the data along that axis, see :mod:`elubench.fits.goodness`: whether they have two
+   modes themselves.
 6. EM's contraction factor at the fit, the largest eigenvalue of the derivative of EM's step.
 
 Data are separated if the ratio is above ``DECISIVE`` against every single Gaussian (a likelihood
@@ -52,8 +53,8 @@ class Signs(NamedTuple):
     ``likelihood_ratio`` is against the model's own one Gaussian, which exceeds ``null_quantile`` with
     probability ``level``, as the ``law`` says; ``rival_ratio`` is against the best single Gaussian
     tried, which ``rival`` names; ``half_distance`` is in standard deviations, and ``contraction`` is
-    EM's factor at the fit. ``misfit`` is the Anderson-Darling statistic; it and the ``dip`` are NaN
-    where a sample does not keep its rows, and the dip also where the fit has one mode.
+    EM's factor at the fit. ``misfit`` is the Anderson-Darling statistic; it and the ``valley`` are NaN
+    where a sample does not keep its rows, and the valley also where the fit has one mode.
     """
 
     likelihood_ratio: float
@@ -69,8 +70,8 @@ class Signs(NamedTuple):
     law: str = "limit law"
     misfit: float = math.nan
     misfit_limit: float = math.nan
-    dip: float = math.nan
-    dip_limit: float = math.nan
+    valley: float = math.nan
+    valley_limit: float = math.nan
 
 
 def regime(signs: Signs) -> str:
@@ -82,7 +83,7 @@ def regime(signs: Signs) -> str:
     clear = (
         signs.rival_ratio > signs.decisive
         and signs.half_distance > signs.two_modes
-        and not signs.dip <= signs.dip_limit
+        and not signs.valley <= signs.valley_limit
         and signs.contraction < signs.contraction_limit
     )
     return "separated" if clear else "undecided"
@@ -97,7 +98,7 @@ def advice(regime: str, signs: Signs) -> str:
                 "The two fitted Gaussians do not have the shape of the data, and "
                 f"{signs.rival} does as well. {_REMEDIES[signs.rival]}"
             )
-        if signs.dip > signs.dip_limit:
+        if signs.valley > signs.valley_limit:
             return (
                 "The data have two modes, but not the shape of two Gaussians of this model. Look at "
                 "the Q-Q plot: the parts may be of unequal size or width, or more than two. Take the "
@@ -116,8 +117,8 @@ def advice(regime: str, signs: Signs) -> str:
     if regime == "over-specified":
         return (
             "One Gaussian describes these data as well as two. Do not read the locations as "
-            "clusters, and do not wait for EM, which crawls here. Fit.interval() says how far apart "
-            "two components could be."
+            "clusters, and do not wait for EM, which crawls here. The interval for the half distance "
+            "says how far apart two components could be."
         )
     if regime == "separated":
         return (
@@ -134,10 +135,10 @@ def advice(regime: str, signs: Signs) -> str:
             "There is some evidence of two components, but too little to rely on. Collect more "
             "data before you read the locations as clusters."
         )
-    if signs.half_distance > signs.two_modes and signs.dip <= signs.dip_limit:
+    if signs.half_distance > signs.two_modes and signs.valley <= signs.valley_limit:
         return (
-            "Two components fit better than one and would have two modes, but the data do not show "
-            "them: one flat or broad bump is as likely. Do not read the locations as clusters."
+            "Two components fit better than one, but the data do not show two modes: one flat, broad "
+            "or skewed bump is as likely. Do not read the locations as clusters."
         )
     return (
         "Two components fit better than one, but they overlap in a single bump. Do not assign rows "

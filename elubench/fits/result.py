@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,9 +51,11 @@ class Fit:
     EM more than 0.05 in log-likelihood to gain, or "interrupted" whenever Ctrl-C was pressed.
     ``passes`` counts reads of the data, including those for the start and the evidence, or of the points
     to which the data were condensed (``run.details["condensed_to"]``); ``seconds`` covers all of these,
-    but not packing or condensing the data or loading the kernels. ``bill`` says what was read, also for
-    condensing, and :attr:`cost` what that costs. ``weight`` is the total weight of the rows, n without
-    weights. ``sample`` holds the rows minus ``origin`` (d,), for :meth:`interval`; it is not pickled.
+    but not packing or condensing the data or loading the kernels. Whether the data have the shape of two
+    Gaussians is tested, on at most 4,096 rows, when :attr:`evidence` or :attr:`regime` is first asked
+    for. ``bill`` says what was read, also for condensing, and :attr:`cost` what that costs.
+    ``weight`` is the total weight of the rows, n without weights. ``sample`` holds the rows minus
+    ``origin`` (d,), for :meth:`interval`; it is not pickled.
     """
 
     location: Floats
@@ -61,8 +64,7 @@ class Fit:
     log_likelihood: float
     gain: float
     status: str
-    regime: str
-    evidence: regimes.Signs
+    gathered: Callable[[], regimes.Signs] = field(repr=False)
     passes: float
     seconds: float
     n: int
@@ -78,7 +80,18 @@ class Fit:
     _tested: dict[Any, nulls.Tested] = field(default_factory=dict, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "sample": None}
+        known = partial(_as_it_is, self.evidence)
+        return {**self.__dict__, "sample": None, "gathered": known}
+
+    @cached_property
+    def evidence(self) -> regimes.Signs:
+        """The numbers that decide on the regime. They are gathered when they are first asked for."""
+        return self.gathered()
+
+    @property
+    def regime(self) -> str:
+        """The regime: "separated", "over-specified", "undecided" or "misfit"."""
+        return regimes.regime(self.evidence)
 
     @property
     def cost(self) -> float:
@@ -267,14 +280,19 @@ class Fit:
         ]
 
 
+def _as_it_is(evidence: regimes.Signs) -> regimes.Signs:
+    return evidence
+
+
 def _shape(e: regimes.Signs) -> list[tuple[str, str]]:
     shown = []
     if not math.isnan(e.misfit):
         text = f"misfit (Anderson-Darling); two Gaussians stay below {e.misfit_limit:.3g} (0.99)"
         shown.append((f"{e.misfit:>12.4g}", text))
-    if not math.isnan(e.dip):
-        text = f"dip of the data; one mode stays below {e.dip_limit:.3g} (0.95)"
-        shown.append((f"{e.dip:>12.4g}", text))
+    if not math.isnan(e.valley):
+        text = "valley of the data between the means, in standard errors; one mode stays below "
+        text += f"{e.valley_limit:.4g} (0.95)"
+        shown.append((f"{e.valley:>12.4g}", text))
     return shown
 
 
@@ -284,8 +302,10 @@ def _not_excluded(interval: intervals.Interval) -> list[tuple[str, str]]:
     shown = [(f"at {interval.level:.6g}", f"half distance {low:.4g} to {high:.4g}")]
     if interval.location is not None and interval.scale is not None:
         for name, pair in (("location", interval.location), ("scale", interval.scale)):
-            rows = zip(*(np.atleast_2d(one) for one in pair), strict=True)
-            shown.extend(("", f"{name} {_numbers(one)} to {_numbers(two)}") for one, two in rows)
+            both = list(zip(*(np.atleast_2d(one) for one in pair), strict=True))
+            for k, (one, two) in enumerate(both, start=1):
+                words = [name, *([str(k)] if len(both) > 1 else []), _ranges(one, two)]
+                shown.append(("", " ".join(words)))
     return shown
 
 
@@ -298,6 +318,14 @@ def _locations(location: Floats) -> list[tuple[str, str]]:
     if location.ndim == 2:
         return [(f"location {k + 1}", _numbers(one)) for k, one in enumerate(location)]
     return [("locations", f"minus and plus {_numbers(location)}")]
+
+
+def _ranges(low: Floats, high: Floats) -> str:
+    """Intervals of the first few coordinates."""
+    shown = ", ".join(
+        f"{one:.6g} to {two:.6g}" for one, two in zip(low[:_SHOWN], high[:_SHOWN], strict=True)
+    )
+    return shown if len(low) <= _SHOWN else f"{shown} ... ({len(low)} in all)"
 
 
 def _numbers(values: Sequence[float] | Floats) -> str:

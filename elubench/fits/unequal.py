@@ -15,7 +15,7 @@ from elubench.algorithms import NewtonAnderson
 from elubench.checks import Floats
 from elubench.kernels import layout, ready
 from elubench.models import General, Model
-from elubench.samples import Sample
+from elubench.samples import Sample, remedies
 
 #: The 99.9 % point of chi^2 with one degree of freedom: equal parts are told otherwise once in 1000.
 LIMIT = 10.83
@@ -59,5 +59,4 @@ def notes(model: Model, sample: Sample, params: Floats, two: bool) -> list[str]:
     if not found > LIMIT:
         return []
     said = f"score test {found:.3g}; equal parts stay below {LIMIT:.3g} (99.9 %)"
-    free = 'General(mixing="free") or --mixing free'
-    return [f"the parts are of unequal size ({said}): use free weights, {free}"]
+    return [f"the parts are of unequal size ({said}): {remedies.FREE_WEIGHTS}"]

@@ -28,10 +28,14 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class _Statement(NamedTuple):
-    """A statement of a module: its file, the name that it defines or "", and the names in it."""
+    """A statement of a module: its file, whether it is a definition, and what it says.
+
+    ``defines`` is the name that it defines, or "", and ``mentions`` are the names in it.
+    """
 
     file: str
-    node: ast.stmt
+    definition: bool
+    code: str
     defines: str
     mentions: set[str]
 
@@ -40,14 +44,14 @@ class _Statement(NamedTuple):
         """Whether it can enter machine code by itself."""
         if self.file.startswith("kernels/"):
             return True
-        if isinstance(self.node, _DEFINITIONS):
+        if self.definition:
             return bool(self.mentions & _MAKERS)
         return not self.defines
 
 
 def source_hash(package: Path = PACKAGE) -> str:
     """A hash of the compiler's version and of what it compiles."""
-    return _hash(f"{each.file}: {ast.dump(each.node)}" for each in _compiled(package))
+    return _hash(f"{each.file}: {each.code}" for each in _compiled(package))
 
 
 def text_hash(package: Path = PACKAGE) -> str:
@@ -104,10 +108,11 @@ def _statements(file: str, text: str) -> list[_Statement]:
                 one = copy(node)
                 one.names = [alias]
                 bound = alias.asname or alias.name.split(".")[0]
-                made.append(_Statement(file, one, bound, {alias.name}))
+                made.append(_Statement(file, False, ast.dump(one), bound, {alias.name}))
         else:
+            definition = isinstance(node, _DEFINITIONS)
             defines = node.name if isinstance(node, _DEFINITIONS) else ""
-            made.append(_Statement(file, node, defines, _mentions(node)))
+            made.append(_Statement(file, definition, ast.dump(node), defines, _mentions(node)))
     return made
 
 

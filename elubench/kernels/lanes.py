@@ -102,6 +102,20 @@ if JIT:
         return _lanes(buffer, types.int64), codegen
 
     @intrinsic
+    def gather(typingctx: Any, buffer: Any, at: Any, by: Any) -> Any:
+        """Every ``by``-th number from position ``at`` on."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            (_, at, by), value = args, ir.Constant(_Vector, ir.Undefined)
+            for place in range(LANES):
+                one = builder.load(_pointer(context, builder, signature.args[0], args[0], at))
+                value = builder.insert_element(value, one, ir.IntType(32)(place))
+                at = builder.add(at, by)
+            return value
+
+        return _lanes(buffer, types.int64, types.int64), codegen
+
+    @intrinsic
     def store(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
         """Write the lanes from position ``at`` on."""
 
@@ -234,17 +248,30 @@ if JIT:
 
         return _lanes(_lanes), codegen
 
+    def _prefetch(context: Any, builder: Any, signature: Any, args: Any, into: int) -> Any:
+        """A hint to load a cache line: ``into`` is 3 for the level-1 cache, 2 for that of level 2."""
+        i32 = ir.IntType(32)
+        where = _pointer(context, builder, signature.args[0], *args)
+        kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
+        builder.call(prefetch, [where, i32(0), i32(into), i32(1)])
+        return context.get_dummy_value()
+
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
         """Prefetch the cache line at position ``at``: a hint, harmless beyond the end."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            i32 = ir.IntType(32)
-            where = _pointer(context, builder, signature.args[0], *args)
-            kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
-            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-            builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
-            return context.get_dummy_value()
+            return _prefetch(context, builder, signature, args, 3)
+
+        return types.void(data, types.int64), codegen
+
+    @intrinsic
+    def fetch_far(typingctx: Any, data: Any, at: Any) -> Any:
+        """The same for a tile larger than the level-1 cache: what is in that stays there."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _prefetch(context, builder, signature, args, 2)
 
         return types.void(data, types.int64), codegen
 
@@ -255,6 +282,9 @@ else:
 
     def load(buffer: Any, at: int) -> Any:  # noqa: D103
         return buffer.reshape(-1)[at : at + LANES].copy()
+
+    def gather(buffer: Any, at: int, by: int) -> Any:  # noqa: D103
+        return buffer[at : at + (LANES - 1) * by + 1 : by].copy()
 
     def store(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
         buffer.reshape(-1)[at : at + LANES] = value
@@ -301,3 +331,5 @@ else:
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass
+
+    fetch_far = fetch

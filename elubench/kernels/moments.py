@@ -66,7 +66,7 @@ def _shape_block(
     sums[:] = 0.0
     tiles, strip, own = BLOCK_ROWS // rows, z.shape[1], z[d]
     for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        x, valid = data[tile], min(rows, n - tile * rows)
+        x, valid, ahead = data[tile], min(rows, n - tile * rows), (tile + 1) * d * rows
         for begin in range(0, valid, strip):
             m = min(strip, rows - begin)
             for i in range(m):  # rows that only pad the tile have no weight
@@ -83,7 +83,9 @@ def _shape_block(
                     s4 = s4 + power * value
                 sums[third + j] += added(s3)
                 sums[third + d + j] += added(s4)
-            add_pairs(own, z[:d], m, sums, np.int64(0))
+            last = ahead + d * m if d > 4 else ahead  # small tiles come in time without it
+            add_pairs(own, z[:d], m, sums, np.int64(0), data, ahead, last)
+            ahead += d * m
 
 
 _PASS = types.void(

@@ -13,16 +13,27 @@ import numpy as np
 from numba import types
 
 from elubench.kernels._jit import kernel
-from elubench.kernels.lanes import LANES, LINE, added, load, rounded, zeros
+from elubench.kernels.lanes import LANES, LINE, added, gather, load, rounded, store, zeros
 from elubench.kernels.layout import M1, W, m2_at
-from elubench.kernels.tiles import BLOCK_ROWS, LARGEST
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, aligned
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
 
+def room_to_pack(d: int) -> Any:
+    """Scratch memory for :func:`pack`: two sums of eight numbers for each coordinate."""
+    return aligned(2 * d * LANES)
+
+
+@kernel("exact", counted=False)
+def _worse(one: int, other: int) -> int:
+    """The worse of two verdicts: NaN before infinity before size."""
+    return other if one == FINE or FINE < other < one else one
+
+
 @kernel("exact", counted=False)
 def _judge(numbers: Any, m: int) -> int:
-    """The worst of what is wrong with the first m numbers: NaN before infinity before size."""
+    """The worst of what is wrong with the first m numbers."""
     worst = FINE
     for i in range(m):
         size = abs(numbers[i])
@@ -33,8 +44,7 @@ def _judge(numbers: Any, m: int) -> int:
             verdict = HAS_INFINITY
         elif size > LARGEST:
             verdict = TOO_LARGE
-        if verdict != FINE and (worst == FINE or verdict < worst):
-            worst = verdict
+        worst = _worse(worst, verdict)
     return worst
 
 
@@ -67,9 +77,7 @@ def _add_moments_of(x: Any, weights: Any, tile: int, valid: int, sums: Any) -> i
         sums[M1 + j] += added(s1)
         sums[m2_at(d) + j] += added(s2) if weighted else square
         if not square <= LARGEST * LARGEST:
-            verdict = _judge(x[j], valid)
-            if verdict != FINE and (worst == FINE or verdict < worst):
-                worst = verdict
+            worst = _worse(worst, _judge(x[j], valid))
     return worst
 
 
@@ -95,6 +103,35 @@ def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: A
             x[j, i] = source[begin + i * by_row + j * by_column]
 
 
+@kernel("exact", counted=False)
+def _fill_and_add(
+    source: Any, begin: int, by_row: int, by_column: int, x: Any, room: Any, sums: Any
+) -> int:
+    """The same bits as _fill and then _add_moments_of for a whole tile of rows that count once each.
+
+    A line of a coordinate is written at a time, while it is added to sums in ``room``.
+    """
+    d, rows = x.shape
+    for j in range(0, 2 * d * LANES, LANES):
+        store(room, j, zeros())
+    for first in range(0, rows, LANES):
+        for j in range(d):
+            value = gather(source, begin + first * by_row + j * by_column, by_row)
+            store(x, j * rows + first, value)
+            at = 2 * j * LANES
+            store(room, at, load(room, at) + value)
+            store(room, at + LANES, load(room, at + LANES) + rounded(value, value))
+    sums[W] += rows
+    worst = FINE
+    for j in range(d):
+        square = added(load(room, (2 * j + 1) * LANES))
+        sums[M1 + j] += added(load(room, 2 * j * LANES))
+        sums[m2_at(d) + j] += square
+        if not square <= LARGEST * LARGEST:
+            worst = _worse(worst, _judge(x[j], rows))
+    return worst
+
+
 @kernel(
     "exact",
     types.int64(
@@ -107,6 +144,7 @@ def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: A
         types.float64[:, ::1],
         types.int64,
         types.float64[:, :, ::1],
+        types.float64[::1],
     ),
     counted=False,
     pointer=False,
@@ -121,6 +159,7 @@ def pack(
     weights: Any,
     n: int,
     partial: Any,
+    room: Any,
 ) -> int:
     """Pack the blocks from ``first`` up to ``last`` and sum their moments; the worst verdict.
 
@@ -137,10 +176,12 @@ def pack(
         for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
             valid = min(rows, n - tile * rows)
             begin = (tile * rows - first * BLOCK_ROWS) * by_row
-            _fill(source, begin, by_row, by_column, valid, data[tile])
-            verdict = _add_moments_of(data[tile], weights, tile, valid, sums)
-            if verdict != FINE and (worst == FINE or verdict < worst):
-                worst = verdict
+            if by_row > 1 and valid == rows and weights.shape[0] == 0:
+                verdict = _fill_and_add(source, begin, by_row, by_column, data[tile], room, sums)
+            else:
+                _fill(source, begin, by_row, by_column, valid, data[tile])
+                verdict = _add_moments_of(data[tile], weights, tile, valid, sums)
+            worst = _worse(worst, verdict)
     return worst
 
 

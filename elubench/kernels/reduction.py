@@ -162,10 +162,10 @@ def _reduce_block(
                 if 1 < d <= 4:
                     add_curvature(spare, x, m, out)
                 else:
-                    add_moments(spare, x, m, out, c0_at(d))
-                    add_pairs(spare, x, m, out, c2_at(d))
+                    add_moments(spare, x, m, out, c0_at(d), data, following)
+                    add_pairs(spare, x, m, out, c2_at(d), data, rest, following + d * rows)
             weigh(y, weights, tile, valid, m)
-            add_moments(y, x, m, out, np.int64(T0))
+            add_moments(y, x, m, out, np.int64(T0), data, following)
 
 
 @kernel(

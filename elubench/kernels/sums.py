@@ -18,6 +18,7 @@ from elubench.kernels.lanes import (
     absolute,
     added,
     fetch,
+    fetch_far,
     load,
     rounded,
     signed,
@@ -112,24 +113,11 @@ def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, 
 
 
 @kernel("exact")
-def add_products(v: Any, x: Any, first: int, count: int, m: int, out: Any, at: int) -> None:
-    """out[at + j] += v.x_j for the coordinates of a tile from ``first`` up to ``count``."""
-    rows = x.shape[1]
-    for j in range(first, count, 4):
-        at0, at1, at2, at3 = _four(j, count, rows)
-        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
-        for i in range(0, m, LANES):
-            value = load(v, i)
-            s0 = s0 + value * load(x, at0 + i)
-            s1 = s1 + value * load(x, at1 + i)
-            s2 = s2 + value * load(x, at2 + i)
-            s3 = s3 + value * load(x, at3 + i)
-        _add_four(s0, s1, s2, s3, j, count, out, at)
+def add_moments(v: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int) -> None:
+    """out[at] += sum of v, followed by the products with every coordinate, four at a time.
 
-
-@kernel("exact")
-def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
-    """out[at] += sum of v, followed by the products with every coordinate."""
+    From the fifth coordinate on, the same places of the tile that begins at ``ahead`` are fetched.
+    """
     d, rows = x.shape
     at0, at1, at2, at3 = _four(np.int64(0), d, rows)
     plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
@@ -142,7 +130,20 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int) -> None:
         s3 = s3 + value * load(x, at3 + i)
     out[at] += added(plain)
     _add_four(s0, s1, s2, s3, np.int64(0), d, out, at + 1)
-    add_products(v, x, np.int64(4), d, m, out, at + 1)
+    for j in range(4, d, 4):
+        at0, at1, at2, at3 = _four(j, d, rows)
+        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
+        for i in range(0, m, LANES):
+            fetch_far(data, ahead + at0 + i)
+            fetch_far(data, ahead + at1 + i)
+            fetch_far(data, ahead + at2 + i)
+            fetch_far(data, ahead + at3 + i)
+            value = load(v, i)
+            s0 = s0 + value * load(x, at0 + i)
+            s1 = s1 + value * load(x, at1 + i)
+            s2 = s2 + value * load(x, at2 + i)
+            s3 = s3 + value * load(x, at3 + i)
+        _add_four(s0, s1, s2, s3, j, d, out, at + 1)
 
 
 @kernel("exact", plain=True)
@@ -152,10 +153,11 @@ def strip_rows(d: int) -> int:
 
 
 @kernel("exact", counted=False)
-def add_pairs(c: Any, x: Any, m: int, out: Any, at: int) -> None:
+def add_pairs(c: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int, last: int) -> None:
     """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
 
     Every coordinate is read many times, so rows are taken in strips that stay in the level-1 cache.
+    Meanwhile the numbers of data from ``ahead`` to ``last`` are fetched.
     """
     d, rows = x.shape
     strip = strip_rows(d)
@@ -169,6 +171,8 @@ def add_pairs(c: Any, x: Any, m: int, out: Any, at: int) -> None:
                 s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
                 r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
                 for k in range(begin, end, LANES):
+                    fetch_far(data, ahead)
+                    ahead = min(ahead + LINE, last)
                     value = load(c, k)
                     p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
                     x0, x1, x2, x3 = (

@@ -316,9 +316,14 @@ class Model(ABC):
 
     def location_error(self, params: ArrayLike, truth: ArrayLike) -> float:
         """Distance of the locations from the truth (parameters), for the better choice of labels."""
-        point, goal = np.array(params, dtype=np.float64), np.array(truth, dtype=np.float64)
+        return float(self.location_errors(np.array(params, dtype=np.float64)[None, :], truth)[0])
+
+    def location_errors(self, points: Floats, truth: ArrayLike) -> Floats:
+        """:meth:`location_error` for points (k, p)."""
+        error, goal = ready(self.algebra.error), np.array(truth, dtype=np.float64)
         none = RawMoments(0.0, np.empty(0), np.empty(0))  # they matter to natural coordinates only
-        return float(ready(self.algebra.error)(point, *self.inputs(none), goal))
+        inputs = self.inputs(none)
+        return np.array([error(point, *inputs, goal) for point in points])
 
     def scale_error(self, scale: ArrayLike, truth: ArrayLike) -> float:
         """Largest difference between the scales (sigma squared)."""

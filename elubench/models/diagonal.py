@@ -232,8 +232,10 @@ class Diagonal(SymmetricModel):
         a direction so long that tanh is the sign.
         """
         spread = self.spread(sample.moments())
+        zero = spread == 0.0
+        spread = np.where(zero, 1.0, spread)
         t1 = sample.sums(np.diag(_LONG / spread), np.zeros(sample.d), 0, even=True)
-        mean = np.diagonal(t1[:, layout.T1 : layout.T1 + sample.d]) / spread
+        mean = np.diagonal(t1[:, layout.T1 : layout.T1 + sample.d]) / spread + zero
         return [int(j) for j in np.flatnonzero(mean >= 1.0 - _SAME)], 1
 
     def mle_starts(self, sample: Sample) -> list[Floats]:

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from elubench.papers.verifying import Verification
 from elubench.report.html import rendered
-from elubench.report.page import anchors_of
-from elubench.report.summary import counted, counts
+from elubench.report.page import ClaimRow, anchors_of, claim_row
+from elubench.report.summary import counts
 from elubench.studies import Progress
 from elubench.studies.store import write_whole
 from elubench.verification.verdicts import VERDICTS
@@ -33,14 +33,22 @@ def write_index(
                 "paper": one.paper,
                 "evidence": one.evidence,
                 "counts": counts(one.findings),
-                "counted": counted(one.findings),
-                "claims": list(zip(anchors_of(one.findings), one.findings, strict=True)),
             }
             for one in verified
         ],
+        claims=[row for one in verified for row in claim_rows(one, link(one.report))],
         studied=[(link(page), progress) for progress, page in studied],
         verdicts=VERDICTS,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page.encode("utf-8"))
     return path
+
+
+def claim_rows(one: Verification, page: str) -> list[ClaimRow]:
+    """The claims of a verification for a table of several papers; they link to its page."""
+    name = one.paper.short or one.paper.title
+    return [
+        claim_row(finding, f"{page}#row-{anchor}", "", name)
+        for anchor, finding in zip(anchors_of(one.findings), one.findings, strict=True)
+    ]

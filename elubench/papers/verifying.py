@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
+
 from elubench.studies import Progress
 from elubench.studies.store import StoreError
 from elubench.verification import paper as papers
 from elubench.verification.deciding import decide
 from elubench.verification.evidence import Evidence
-from elubench.verification.gathering import Say, gather, load, recorded
+from elubench.verification.gathering import Say, at_hand, gather, load, recorded
 from elubench.verification.paper import Paper
-from elubench.verification.verdicts import Finding
+from elubench.verification.verdicts import Finding, as_table
 
 #: The paper that is verified unless another one is named.
 DEFAULT = "beyond-em"
@@ -32,6 +34,11 @@ class Verification:
     evidence: Evidence
     findings: tuple[Finding, ...]
     report: Path
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per claim: its verdict, and the measurement that decides beside what theory states."""
+        return as_table(self.findings)
 
     @property
     def surprises(self) -> dict[str, tuple[str, str]]:
@@ -134,6 +141,33 @@ def report(
     findings = tuple(decide(chosen, evidence))
     path = write_report(chosen, findings, evidence, Path(out), seconds=seconds)
     return Verification(chosen, evidence, findings, path)
+
+
+def load_verification(
+    out: str | Path = "verification",
+    paper: Paper | str | Path = DEFAULT,
+    *,
+    say: Say | None = None,
+) -> Verification:
+    """Read a verification's folder and decide on every claim; no report is written.
+
+    Parameters
+    ----------
+    out : a folder that :func:`verify` has made, of any level. If there is none, the evidence of the
+        paper's first level is made there, which takes minutes.
+    paper : the name of a paper that ships, the path of a folder or Python file, or a Paper.
+    say : called with a line at the beginning of every step.
+
+    Returns
+    -------
+    ``evidence.results`` are all rows of its studies, ``evidence.rows(d=1, ...)`` some of them,
+    ``evidence.tables`` what else was measured; ``findings`` and ``table`` have the verdicts.
+    """
+    chosen = named(paper)
+    evidence = at_hand(chosen, out, say)
+    return Verification(
+        chosen, evidence, tuple(decide(chosen, evidence)), Path(out) / "report.html"
+    )
 
 
 def _recorded(out: str | Path) -> str:

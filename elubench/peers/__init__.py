@@ -19,5 +19,7 @@ from elubench.peers.heats import Lineup as Lineup
 from elubench.peers.heats import lineup as lineup
 from elubench.peers.known import PEERS as PEERS
 from elubench.peers.printed import as_text as as_text
+from elubench.peers.timings import from_asv as from_asv
+from elubench.peers.timings import measured as measured
 
 __all__ = ["asv_results"]

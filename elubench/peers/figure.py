@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from elubench.peers.base import Peer
 from elubench.peers.known import ELUBENCH, LIMITS, PEERS
-from elubench.report import style
+from elubench.plot import style
 
 _LOOKS = {peer.name: peer.look for peer in PEERS}
 _OTHER = Peer.look  # of a peer that is not in the package

@@ -81,9 +81,10 @@ def as_text(found: pd.DataFrame) -> str:
     lines = []
     for row in found.to_dict("records"):
         show = seconds if row["unit"] == "seconds" else ratio
+        unit = f" {row['unit']}".rstrip() if show is ratio else ""
         what = f"{row['benchmark']}{row['parameters']}"
         lines.append(
-            f"{row['factor']:.2f} times: {show(row['best'])} -> {show(row['latest'])}, since "
+            f"{row['factor']:.2f} times: {show(row['best'])} -> {show(row['latest'])}{unit}, since "
             f"{row['since'][:8]} of {row['date']:%Y-%m-%d} (good: {row['last_good'][:8]})  {what}"
         )
     return "\n".join(lines)

@@ -116,6 +116,7 @@ def take_turns(
         step(peer)
         try:
             crew.ask(peer, "prepare", **sample)
+            time.sleep(REST)
             found = crew.ask(peer, "calibrate", limit, at_least=what.at_least)
             one.extra, one.expected = int(found["extra"]), float(found["seconds"])
             crew.remember(peer, heat.n, heat.d, float(found["call"]))

@@ -5,6 +5,8 @@ mean or an upper quantile of an error, Kaplan-Meier median of a count) is fitted
 (`exponent`, `growth`) or with corrections to scaling (`corrected`). May import studies and below.
 """
 
+from elubench.rates.censoring import run_time_distribution as run_time_distribution
+from elubench.rates.censoring import running_times as running_times
 from elubench.rates.contests import Growth as Growth
 from elubench.rates.contests import growth as growth
 from elubench.rates.corrections import Corrected as Corrected

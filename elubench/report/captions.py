@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from elubench.algorithms.known import numbers_in
-from elubench.report.style import in_order, size
+from elubench.plot.style import in_order, size
 
 
 def about(rows: pd.DataFrame, *, radius: bool = True) -> str:

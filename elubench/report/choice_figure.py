@@ -2,7 +2,9 @@
 
 A run is as good as the MLE when its log-likelihood is within ``NEAR`` of the MLE's: no statistician
 would notice. When it got there is read from its trace, which has all of its iterates, or 200 of them.
-Costs are in units of a plain pass, and runs that do not arrive stay in every count.
+Costs are in units of a plain pass, and expected costs: what all runs spent, until they arrived or ended,
+per arrival. This is the mean cost of starting again until a run arrives, so a run that ends at a worse
+optimum counts, and no cost jumps where half of the runs do.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elubench.rates import censoring
-from elubench.report.style import (
+from elubench.plot.style import (
     QUIET,
     in_order,
     label_ends,
@@ -26,6 +27,7 @@ from elubench.report.style import (
     size,
     styled,
 )
+from elubench.rates import censoring
 
 #: Log-likelihood that may be missing to the MLE's.
 NEAR = 0.01
@@ -51,9 +53,9 @@ def with_mle(rows: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(rows: pd.DataFrame, target: str) -> pd.DataFrame:
-    """Median cost to a target, "radius" or "mle", by algorithm and n; ``censored`` is the share."""
+    """Expected cost to a target, "radius" or "mle", by algorithm and n; ``censored`` is the share."""
     arrived = rows.assign(reached=rows[f"cost_to_{target}"].notna())
-    return censoring.running_times(arrived, f"cost_to_{target}", "cost", quantiles=(0.5,))
+    return censoring.running_times(arrived, f"cost_to_{target}", "cost", quantiles=())
 
 
 def setting(rows: pd.DataFrame, model: str, d: int, start: str = "") -> pd.DataFrame:
@@ -66,18 +68,18 @@ def setting(rows: pd.DataFrame, model: str, d: int, start: str = "") -> pd.DataF
 
 
 def best(rows: pd.DataFrame, count: int = _LABELLED, target: str = "mle") -> list[str]:
-    """Algorithms with the lowest median cost at the largest n, the best first."""
+    """Algorithms with the lowest expected cost at the largest n, the best first."""
     table = costs(rows[rows["n"] == rows["n"].max()], target)
-    table = table[np.isfinite(table["median"])]
-    return list(table.sort_values(["median", "expected"], kind="stable")["algorithm"][:count])
+    table = table[np.isfinite(table["expected"])]
+    return list(table.sort_values("expected", kind="stable")["algorithm"][:count])
 
 
 @styled
 def choice_figure(rows: pd.DataFrame, settings: Sequence[tuple[str, int]] = SETTINGS) -> Figure:
     """A row of panels per model and d: cost to the radius, to the MLE, and its distribution.
 
-    The first two are medians against n from generic starts; the third has all starts at the largest n,
-    equal, generic and far. The five best of a panel are named, EM and ELU always.
+    The first two are expected costs against n from generic starts; the third has all starts at the
+    largest n, equal, generic and far. The five best of a panel are named, EM and ELU always.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def choice_figure(rows: pd.DataFrame, settings: Sequence[tuple[str, int]] = SETT
         left, middle, right = panels[3 * place : 3 * place + 3]
         generic = setting(rows, model, d, "generic")
         for axes, target in ((left, "radius"), (middle, "mle")):
-            _draw_medians(axes, generic, target)
+            _draw_costs(axes, generic, target)
             axes.set_title(f"{model}, d = {d}: {_TARGETS[target]}")
         left.set_ylabel("cost, in plain passes")
         largest = setting(rows, model, d)
@@ -102,18 +104,18 @@ def choice_figure(rows: pd.DataFrame, settings: Sequence[tuple[str, int]] = SETT
     return figure
 
 
-def _draw_medians(axes: Axes, rows: pd.DataFrame, target: str) -> None:
+def _draw_costs(axes: Axes, rows: pd.DataFrame, target: str) -> None:
     named = {*best(rows, target=target), *_ALWAYS}
     table, ends = costs(rows, target), []
     for name in in_order(table["algorithm"]):
         kind, seen = look_of(name), name in named
         line = table[table["algorithm"] == name].sort_values("n")
-        line = line[np.isfinite(line["median"])]
+        line = line[np.isfinite(line["expected"])]
         if line.empty:
             continue
         axes.plot(
             line["n"],
-            line["median"].clip(lower=_LEAST),
+            line["expected"].clip(lower=_LEAST),
             color=kind.colour if seen else "0.82",
             marker=kind.marker if seen else "",
             linestyle=kind.dash if seen else "-",
@@ -122,7 +124,7 @@ def _draw_medians(axes: Axes, rows: pd.DataFrame, target: str) -> None:
         )
         if seen:
             last = line.iloc[-1]
-            ends.append((name, float(last["n"]), max(float(last["median"]), _LEAST)))
+            ends.append((name, float(last["n"]), max(float(last["expected"]), _LEAST)))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_ylim(_LEAST, None)
@@ -161,7 +163,7 @@ def _draw_shares(axes: Axes, rows: pd.DataFrame) -> None:
 def choice_table(
     rows: pd.DataFrame, settings: Sequence[tuple[str, int]] = SETTINGS
 ) -> pd.DataFrame:
-    """Median cost to the MLE from generic starts at the largest n: algorithms x settings, as text.
+    """Expected cost to the MLE from generic starts at the largest n: algorithms x settings, as text.
 
     In brackets the share of runs that never got there; the last column is that share over all settings,
     starts and n.
@@ -181,7 +183,8 @@ def choice_table(
 
 
 def _said(found: pd.Series[float]) -> str:
-    median, lost = float(found["median"]), float(found["censored"])
-    text = f"{median:,.3g}" if median < 1000 else f"{median:,.0f}"
-    text = text if math.isfinite(median) else "never"
-    return f"{text} ({lost:.0%})" if lost and math.isfinite(median) else text
+    cost, lost = float(found["expected"]), float(found["censored"])
+    if not math.isfinite(cost):
+        return "never"
+    text = f"{cost:,.3g}" if cost < 1000 else f"{cost:,.0f}"
+    return f"{text} ({lost:.0%})" if lost else text

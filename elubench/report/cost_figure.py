@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from elubench.report.style import (
+from elubench.plot.style import (
     QUIET,
     handle,
     in_order,

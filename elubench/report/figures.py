@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
+from elubench.report.chart import Chart
 from elubench.verification.evidence import Evidence
 
 
@@ -17,7 +18,8 @@ class FigureMaker:
 
     ``rows`` selects one or several tables, ``draw`` draws them, and ``words`` makes a caption from them
     with sizes, replicates, seeds and constants. ``alt`` describes the figure for those who cannot see
-    it. ``rivals`` puts it beside the tables that compare the algorithms.
+    it. ``rivals`` puts it beside the tables that compare the algorithms. ``numbers`` makes a chart of
+    the same tables for the reader to explore; the first figure of a paper that has one heads the report.
     """
 
     key: str
@@ -27,6 +29,7 @@ class FigureMaker:
     draw: Callable[..., Figure]
     words: Callable[..., str]
     rivals: bool = False
+    numbers: Callable[..., Chart] | None = None
 
     def __call__(self, evidence: Evidence) -> Figure | None:
         """The figure, or None where one of its tables is empty."""
@@ -37,3 +40,10 @@ class FigureMaker:
         """The caption of the figure that this evidence gives; nothing where it gives none."""
         tables = self.rows(evidence)
         return "" if any(table.empty for table in tables) else self.words(*tables)
+
+    def chart(self, evidence: Evidence) -> Chart | None:
+        """The numbers of the figure that this evidence gives, where they can be explored."""
+        tables = self.rows(evidence)
+        if self.numbers is None or any(table.empty for table in tables):
+            return None
+        return self.numbers(*tables)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from elubench import __version__
+from elubench import __version__, plot
 from elubench.fits import Fit
-from elubench.report.fit_figure import fit_figure
+from elubench.plot.style import styled
 from elubench.report.html import picture, rendered
 
 
@@ -19,7 +19,7 @@ def fit_page(fit: Fit, data: Any, title: str, names: Sequence[str], command: str
     The evidence is what ``fit.summary()`` says, line by line.
     """
     drawn = "Histogram of the data with two fitted components, their sum and one Gaussian."
-    figure = picture(fit_figure(fit, data, names[0]), 1, "fit", title, drawn, drawn)
+    figure = picture(styled(plot.fit)(fit, data, names[0]), 1, "fit", title, drawn, drawn)
     deviations = np.sqrt(np.broadcast_to(fit.scale, fit.d))
     return rendered(
         "fit.html",

@@ -1,8 +1,9 @@
 """The report of a verification: one self-contained HTML file, and the claims as files.
 
-    write_report(paper, findings, evidence, folder)    report.html, claims.json, claims.md
+    write_report(paper, findings, evidence, folder)    report.html, claims.*, results.csv, figures/
 
-Each figure is embedded once, with the first claim that shows it; later claims link to it.
+The page needs none of the other files. Each figure is embedded once, with the first claim that shows
+it; later claims link to it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from elubench.report import summary
 from elubench.report.figures import FigureMaker
 from elubench.report.glossary import glossary
 from elubench.report.html import REPORT as REPORT
-from elubench.report.html import Picture, made_by, picture, rendered, slug
+from elubench.report.html import Picture, made_by, picture, rendered, slug, write_page
 from elubench.report.typesetting import typeset
-from elubench.studies.store import write_whole
 from elubench.text import duration
 from elubench.verification.deciding import rules_hash
 from elubench.verification.evidence import Evidence
@@ -47,6 +47,20 @@ class Row:
 
 
 @dataclass(frozen=True)
+class ClaimRow:
+    """A claim in the table of claims: where its evidence is, and the measurement that decides.
+
+    ``anchor`` is what links find the row by; ``paper`` is named where there are several.
+    """
+
+    finding: Finding
+    link: str
+    anchor: str
+    decisive: Row | None
+    paper: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A claim and all that the page says about it.
 
@@ -59,7 +73,6 @@ class Section:
     finding: Finding
     rows: tuple[Row, ...]
     folded: tuple[Row, ...]
-    decisive: Row | None
     pictures: tuple[Picture, ...]
     shown_above: tuple[Picture, ...]
 
@@ -91,29 +104,28 @@ def write_report(
                     f"figure of the claim {finding.claim.key!r} must be one of "
                     f"{', '.join(paper.figures) or 'none'}, got {key!r}"
                 )
-    page = render(paper, findings, evidence, command=command, seconds=seconds)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    gallery = Gallery(evidence, paper.figures)
+    page = render(paper, findings, evidence, gallery, command=command, seconds=seconds)
     about = (paper.name, evidence.level, evidence.seed, rules_hash(paper))
-    for name, content in (
-        (summary.CLAIMS_JSON, summary.claims_json(findings, *about)),
-        (CLAIMS_MARKDOWN, summary.claims_markdown(findings, *about)),
-        (REPORT, page),
-    ):
-        write_whole(target / name, content.encode("utf-8"))
-    return target / REPORT
+    files = {
+        summary.CLAIMS_JSON: summary.claims_json(findings, *about),
+        summary.CLAIMS_CSV: summary.claims_csv(findings),
+        CLAIMS_MARKDOWN: summary.claims_markdown(findings, *about),
+    }
+    return write_page(Path(folder), page, gallery.pictures, evidence.results, files)
 
 
 def render(
     paper: Paper,
     findings: Sequence[Finding],
     evidence: Evidence,
+    gallery: Gallery,
     *,
     command: str | None = None,
     seconds: float | None = None,
 ) -> str:
-    """The page as text."""
-    gallery = _Gallery(evidence, paper.figures)
+    """The page as text; its figures go into the gallery."""
+    headline = gallery.place(gallery.headline)[0]
     sections = [
         _section(finding, anchor, gallery)
         for finding, anchor in zip(findings, anchors_of(findings), strict=True)
@@ -125,7 +137,8 @@ def render(
         paper=paper,
         sections=[one for one in sections if one.finding.verdict != "not testable"],
         undecidable=[one for one in sections if one.finding.verdict == "not testable"],
-        summary=sections,
+        headline=headline,
+        summary=[claim_row(one.finding, f"#{one.anchor}", one.row_anchor) for one in sections],
         glossary=glossary(paper.glossary),
         counts=[(verdict, summary.counts(findings)[verdict]) for verdict in VERDICTS],
         counted=summary.counted(findings),
@@ -140,12 +153,22 @@ def render(
     )
 
 
-class _Gallery:
+class Gallery:
     """Figures, each made and placed once."""
 
     def __init__(self, evidence: Evidence, makers: Mapping[str, FigureMaker]):
         self._evidence, self._makers = evidence, makers
         self._placed: dict[str, Picture | None] = {}
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """All that were placed."""
+        return [one for one in self._placed.values() if one is not None]
+
+    @property
+    def headline(self) -> list[str]:
+        """The key of the first figure that can be explored, if there is one."""
+        return [key for key, maker in self._makers.items() if maker.numbers is not None][:1]
 
     def place(self, keys: Iterable[str]) -> tuple[tuple[Picture, ...], tuple[Picture, ...]]:
         """The pictures that stand here, and those that stand in an earlier place."""
@@ -166,13 +189,13 @@ class _Gallery:
         drawn = maker(self._evidence)
         if drawn is None:
             return None
-        number = 1 + sum(picture is not None for picture in self._placed.values())
-        return picture(drawn, number, key, maker.title, maker.alt, maker.caption(self._evidence))
+        words = (maker.title, maker.alt, maker.caption(self._evidence))
+        chart = maker.chart(self._evidence)
+        return picture(drawn, 1 + len(self.pictures), key, *words, chart)
 
 
-def _section(finding: Finding, anchor: str, gallery: _Gallery) -> Section:
+def _section(finding: Finding, anchor: str, gallery: Gallery) -> Section:
     shown, folded = _folded(tuple(_row(one) for one in finding.measurements))
-    decisive = finding.decisive
     here, before = gallery.place(finding.figures)
     return Section(
         anchor=f"claim-{anchor}",
@@ -180,10 +203,15 @@ def _section(finding: Finding, anchor: str, gallery: _Gallery) -> Section:
         finding=finding,
         rows=shown,
         folded=folded,
-        decisive=None if decisive is None else _row(decisive),
         pictures=here,
         shown_above=before,
     )
+
+
+def claim_row(finding: Finding, link: str, anchor: str, paper: str = "") -> ClaimRow:
+    """A claim as a row of a table of claims."""
+    decisive = finding.decisive
+    return ClaimRow(finding, link, anchor, None if decisive is None else _row(decisive), paper)
 
 
 def _folded(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:

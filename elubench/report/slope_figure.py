@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench import rates
-from elubench.report.laws import flatness_of, law_of
-from elubench.report.style import (
+from elubench.plot.laws import flatness_of, law_of
+from elubench.plot.style import (
     THEORY,
     legend_below,
     new_figure,

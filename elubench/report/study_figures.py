@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.algorithms.base import Look
-from elubench.rates import censoring
+from elubench.plot.against_n import statistic_of
+from elubench.plot.hues import MORE, line
+from elubench.plot.radius import draw_medians, race_table
+from elubench.plot.style import in_order, legend_below, look_of, new_figure, power_ticks, styled
 from elubench.report.captions import about, sentence
-from elubench.report.errors import root_mean_square
-from elubench.report.style import in_order, legend_below, look_of, new_figure, power_ticks, styled
-
-#: For the second, third, ... curve of one look: other options, another start, another unknown class.
-_MORE = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "v"), ("#56b4e9", "P"))
 
 
 def labelled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -48,7 +43,7 @@ def looks(rows: pd.DataFrame) -> dict[str, Look]:
         for curve in sorted(names.index[names == algorithm]):
             look, used = look_of(algorithm), len(found)
             if look in found.values():
-                colour, marker = _MORE[used % len(_MORE)]
+                colour, marker = MORE[used % len(MORE)]
                 look = look._replace(colour=colour, marker=marker)
             found[curve] = look
     return found
@@ -66,9 +61,13 @@ def against_n(rows: pd.DataFrame, columns: Sequence[str]) -> Figure:
     kinds = looks(rows)
     figure, panels = new_figure(len(columns), height=3.2)
     for axes, column in zip(panels, columns, strict=True):
-        for curve, look in reversed(kinds.items()):
-            part = rows[rows["curve"] == curve]
-            (_counts if column.endswith("_to_radius") else _errors)(axes, part, column, look)
+        if column.endswith("_to_radius"):
+            table = race_table(rows, column.removesuffix("_to_radius"), "curve")
+            draw_medians(axes, table, kinds, "curve")
+        else:
+            for curve, look in reversed(kinds.items()):
+                found = statistic_of(rows[rows["curve"] == curve], column)
+                axes.plot(found.index, found, marker=look.marker, **line(look))
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_title(words_of(column))
@@ -82,29 +81,6 @@ def against_n(rows: pd.DataFrame, columns: Sequence[str]) -> Figure:
     longest = max(map(len, kinds))
     legend_below(figure, handles, columns=max(1, 120 // (longest + 9)))
     return figure
-
-
-def _counts(axes: Axes, rows: pd.DataFrame, column: str, look: Look) -> None:
-    spent = column.removesuffix("_to_radius")
-    table = censoring.running_times(rows, column, spent, by="n", quantiles=(0.25, 0.5, 0.75))
-    table["spent"] = rows.groupby("n")[spent].max().reindex(table["n"]).to_numpy(dtype=float)
-    known = table[np.isfinite(table["median"]) & (table["median"] > 0)]
-    axes.plot(known["n"], known["median"], color=look.colour, linestyle=look.dash, lw=look.width)
-    high = np.where(np.isfinite(known["q75"]), known["q75"], known["spent"])
-    axes.vlines(known["n"], known["q25"], high, color=look.colour, linewidth=1.0, alpha=0.6)
-    style: dict[str, Any] = {"color": look.colour, "linestyle": ""}
-    for whole, face in ((True, look.colour), (False, "white")):
-        some = known[(known["censored"] == 0.0) == whole]
-        axes.plot(some["n"], some["median"], marker=look.marker, markerfacecolor=face, **style)
-    lost = table[~np.isfinite(table["median"]) & (table["spent"] > 0)]
-    axes.plot(lost["n"], lost["spent"], marker=r"$\uparrow$", markersize=7.0, **style)
-
-
-def _errors(axes: Axes, rows: pd.DataFrame, column: str, look: Look) -> None:
-    found = root_mean_square(rows, column)
-    axes.plot(
-        found.index, found, color=look.colour, marker=look.marker, ls=look.dash, lw=look.width
-    )
 
 
 def against_n_words(rows: pd.DataFrame, columns: Sequence[str]) -> str:

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 
 from elubench import checks, studies
+from elubench.plot.style import size
 from elubench.rates import censoring, fit_rates
 from elubench.report.captions import about, sentence
+from elubench.report.chart import study_chart
 from elubench.report.glossary import glossary
-from elubench.report.html import REPORT, PageTable, Picture, made_by, picture, rendered
+from elubench.report.html import PageTable, Picture, made_by, picture, rendered, write_page
 from elubench.report.race import priced
 from elubench.report.study_figures import against_n, against_n_words, labelled, looks, words_of
-from elubench.report.style import size
-from elubench.report.summary import with_interval
 from elubench.report.typesetting import typeset
-from elubench.studies.store import StoreError, write_whole
-from elubench.text import number
+from elubench.studies.store import StoreError
+from elubench.text import number, with_interval
 from elubench.verification.expectations import said
 
 _ENDS = {
@@ -55,17 +55,18 @@ def write_study_report(folder: str | Path) -> Path:
         raise StoreError(f"{folder} has no results yet: run its study first")
     path = folder / "study.toml"
     source = path.read_text("utf-8") if path.is_file() else ""
+    sections = _sections(results.assign(study=progress.name))
     page = rendered(
         "study.html",
         progress=progress,
-        sections=_sections(results.assign(study=progress.name)),
+        sections=sections,
         glossary=glossary({}),
         description=str(checks.toml(source).get("description", "")),
         source=source,
         facts=made_by(results),
     )
-    write_whole(folder / REPORT, page.encode("utf-8"))
-    return folder / REPORT
+    pictures = [one for section in sections for one in section.pictures]
+    return write_page(folder, page, pictures, results, {})
 
 
 def _sections(results: pd.DataFrame) -> list[Section]:
@@ -88,7 +89,10 @@ def _sections(results: pd.DataFrame) -> list[Section]:
                 alt += f"each of {', '.join(looks(part))}."
                 drawn = against_n(part, columns)
                 words = against_n_words(part, columns)
-                pictures.append(picture(drawn, number, f"{number}", title, alt, words))
+                chart = study_chart(part, columns)
+                pictures.append(
+                    picture(drawn, number, f"{number} {title}", title, alt, words, chart)
+                )
         described = sentence(about(rows, radius=columns[0].endswith("_to_radius")))
         outcomes, rates = _outcomes(rows, columns), _rates(rows)
         made.append(Section(_capital(block), described, outcomes, *rates, tuple(pictures)))

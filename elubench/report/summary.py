@@ -6,6 +6,8 @@ format escapes what it must.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -15,42 +17,16 @@ from typing import Any
 
 from elubench import __version__
 from elubench.text import NOTHING, number
+from elubench.text import with_interval as with_interval
 from elubench.verification.expectations import said
 from elubench.verification.verdicts import VERDICTS, Finding, Measurement, Verdict
 
 CLAIMS_JSON = "claims.json"
+CLAIMS_CSV = "claims.csv"
 #: Columns of a terminal that the table fits.
 WIDTH = 80
 
 _WIDTHS = (12, 20, 26, 6, 8)
-_MOST_DIGITS = 6  # of a value that is known better than that
-
-
-def with_interval(value: float, low: float, high: float) -> tuple[str, str]:
-    """The value and its interval, "" where the value is exact; rounded where the interval ends.
-
-    The half width of the interval keeps two digits. One that is below the sixth digit of the value
-    is given by its size instead of its ends.
-    """
-    if low == high or math.isnan(low) or math.isnan(high):
-        return number(value), ""
-    ends = [abs(end) for end in (value, low, high) if math.isfinite(end)]
-    half = 0.5 * (high - low)
-    if not math.isfinite(half) or not math.isfinite(value):
-        return number(value), f"[{number(low)}, {number(high)}]"
-    largest = max(ends)
-    digits = 2 + math.floor(math.log10(largest)) - math.floor(math.log10(half))
-    if digits > _MOST_DIGITS:
-        off = max(high - value, value - low)
-        return number(value, _MOST_DIGITS), f"± {number(off, 1)}"
-    if not 1e-4 <= largest < 1e6:
-        return number(value, digits), f"[{number(low, digits)}, {number(high, digits)}]"
-    decimals = max(0, 1 - math.floor(math.log10(half)))
-
-    def fixed(end: float) -> str:
-        return f"{end:,.{decimals}f}"
-
-    return fixed(value), f"[{fixed(low)}, {fixed(high)}]"
 
 
 def value_of(one: Measurement) -> str:
@@ -118,6 +94,20 @@ def claims_json(findings: Sequence[Finding], paper: str, level: str, seed: int, 
         "claims": [{**f.as_dict(), "figures": list(f.figures)} for f in findings],
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def claims_csv(findings: Sequence[Finding]) -> str:
+    """A line for each measurement, for spreadsheets; a claim without one has a line, too."""
+    columns = ("quantity", "value", "low", "high", "theory", "outcome", "excluded", "note")
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n")
+    write.writerow(["claim", "title", "place", "verdict", *columns])
+    for finding in findings:
+        found = finding.as_dict()
+        about = [found[key] for key in ("key", "title", "place", "verdict")]
+        for one in found["measurements"] or [{}]:
+            write.writerow([*about, *(one.get(key) for key in columns)])
+    return out.getvalue()
 
 
 def claims_markdown(

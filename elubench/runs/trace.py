@@ -198,8 +198,7 @@ def _columns(
         "seconds": np.interp(read, passes, seconds),
     }
     if truth.params is not None:
-        errors = [model.location_error(point, truth.params) for point in points]
-        table["location_error"] = np.array(errors)
+        table["location_error"] = model.location_errors(points, truth.params)
     if truth.scale is not None:
         scales = [model.scale(setup.train, point) for point in points]
         table["scale_error"] = np.array([model.scale_error(one, truth.scale) for one in scales])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -121,13 +121,14 @@ def _pack(X: Any, packed: Tiles) -> Floats:
     def pack_chunk(first: int) -> int:
         last = min(first + step, packed.blocks)
         source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
-        return int(pack(*source, first, last, packed.data, packed.weights, n, partial))
+        room = packing.room_to_pack(d)
+        return int(pack(*source, first, last, packed.data, packed.weights, n, partial, room))
 
     if count == 1:
-        check_verdicts(map(pack_chunk, chunks))
+        check_verdicts(map(pack_chunk, chunks), X)
     else:
         with ThreadPoolExecutor(count) as pool:
-            check_verdicts(pool.map(pack_chunk, chunks))
+            check_verdicts(pool.map(pack_chunk, chunks), X)
     return partial
 
 
@@ -171,14 +172,29 @@ def rows_of(X: Any, places: Any) -> Floats:
     return chunk if chunk.flags.writeable else chunk.copy()
 
 
-def check_verdicts(verdicts: Iterable[int]) -> None:
+def check_verdicts(verdicts: Iterable[int], X: Any) -> None:
     """Raise ValueError for the worst of the verdicts on the numbers of X."""
     found = set(verdicts)
     if packing.HAS_NAN in found:
-        raise ValueError("X must be finite, got NaN")
+        raise ValueError(f"X must be finite, got NaN {_first(X, np.isnan)}")
     if packing.HAS_INFINITY in found:
-        raise ValueError("X must be finite, got infinity or a value too large for float64")
+        raise ValueError(
+            f"X must be finite, got infinity or a value too large for float64 {_first(X, np.isinf)}"
+        )
     if packing.TOO_LARGE in found:
         raise ValueError(
-            f"X must be at most {tiles.LARGEST:g} in size, got a value too large to square"
+            f"X must be at most {tiles.LARGEST:g} in size, got a value too large to square "
+            f"{_first(X, lambda rows: np.abs(rows) > tiles.LARGEST)}"
         )
+
+
+def _first(X: Any, bad: Callable[[Floats], Any]) -> str:
+    """Where the first number of a table is that is bad, counted from 1."""
+    for start in range(0, len(X), BLOCK_ROWS):
+        at = np.argwhere(bad(rows_of(X, slice(start, start + BLOCK_ROWS))))
+        if at.size:
+            row, column = at[0]
+            names = getattr(X, "columns", None)
+            shown = column + 1 if names is None else repr(names[column])
+            return f"in row {start + row + 1:,}, column {shown}"
+    return "in X"

@@ -102,7 +102,7 @@ class Bins:
             sums = room.total[: len(found)].sum(axis=0).reshape(-1, condensing.POWERS)[:-1]
             self._push(1, np.ldexp(sums, shift))
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
-            check_rows(rows[where])
+            check_rows(rows[where], X)
             kept = np.ones(len(where)) if weights is None else own[where]
             self._outside.append((rows[where][kept > 0.0], np.ldexp(kept[kept > 0.0], shift)))
             self.n_weighted += int(len(rows) if weights is None else np.count_nonzero(own))
@@ -178,12 +178,12 @@ def scaled(weights: Floats | None) -> tuple[Floats | None, int]:
     return np.ldexp(weights, -exponent), exponent
 
 
-def check_rows(rows: Floats) -> None:
-    """Raise ValueError for numbers that no sample can hold."""
+def check_rows(rows: Floats, X: Any) -> None:
+    """Raise ValueError for numbers that no sample can hold; they are from the table X."""
     bad = rows[~(np.abs(rows) <= LARGEST)]
     if bad.size:
         kinds = np.where(np.isinf(bad), HAS_INFINITY, TOO_LARGE)
-        check_verdicts(np.where(np.isnan(bad), HAS_NAN, kinds))
+        check_verdicts(np.where(np.isnan(bad), HAS_NAN, kinds), X)
 
 
 def _room(parts: int, bins: int) -> condensing.Room:

@@ -261,7 +261,7 @@ def pack_chunk(
         flat = tiles.weights.reshape(-1)
         flat[:m], flat[m:] = np.ldexp(weights, -exponent), 0.0
     sums = np.empty((tiles.blocks, 1, layout.moments_width(d)))
-    arguments = (d, 1, 0, tiles.blocks, tiles.data, tiles.weights, m, sums)
+    arguments = (d, 1, 0, tiles.blocks, tiles.data, tiles.weights, m, sums, packing.room_to_pack(d))
     if ready(packing.pack)(rows.reshape(-1), *arguments) != packing.FINE:
         raise ValueError(f"X must be {_bad_number(rows, first, names)}")
     return Chunk(tiles, first, exponent)
@@ -323,7 +323,7 @@ def _moments(chunk: Chunk) -> tuple[Floats, int]:
 
 def _unpacked(chunk: Chunk) -> tuple[Floats, Floats]:
     (data, weights, n), d = chunk.tiles, chunk.tiles.data.shape[1]
-    rows = np.ascontiguousarray(data.transpose(0, 2, 1).reshape(-1, d)[:n])
+    rows = np.array(data.transpose(0, 2, 1).reshape(-1, d)[:n], order="C")
     return rows, np.ldexp(weights.reshape(-1)[:n], chunk.exponent)
 
 

@@ -6,7 +6,9 @@ Nobody waits for what will not come: without workers, or without the scheduler, 
 
 from __future__ import annotations
 
+import atexit
 import logging
+import multiprocessing
 import os
 import signal
 import time
@@ -17,6 +19,7 @@ from typing import Any
 
 PATIENCE = 30.0  # seconds to wait for a scheduler, and for workers
 _LOOK = 1.0  # seconds between looks whether there are workers
+_here: Any = None  # the client of client_here
 
 
 class EngineError(ValueError):
@@ -48,17 +51,41 @@ def client_at(scheduler: str | None, workers: int | None = None) -> Iterator[Any
         with client:
             yield client
         return
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(
+            1
+        )  # a worker that runs the script it imports; the one who started it says so
     with ExitStack() as opened:
         with _ignored_by_children():
             try:
-                cluster = opened.enter_context(_local(dask, workers or _cores()))
+                cluster = opened.enter_context(_local(dask, workers or _cores(), 1))
             except (RuntimeError, OSError) as error:
                 reason = " ".join(str(error.__cause__ or error).split())
                 raise EngineError(
-                    f"the Dask workers did not start ({reason}); run it again, with fewer workers if "
-                    "memory is short"
-                ) from error
+                    f"the Dask workers did not start ({reason}); a script must start them under "
+                    "if __name__ == '__main__', and each needs memory of its own"
+                ) from None
         yield opened.enter_context(dask.Client(cluster, set_as_default=False))
+
+
+def client_here() -> Any:
+    """The current client, or one of a worker in this process, with as many threads as there are cores.
+
+    Kernels release the interpreter's lock, so threads are as fast as processes; a script needs no guard,
+    and rows are not copied. The worker is started once, and ends with the process.
+    """
+    global _here
+    dask = distributed()
+    try:
+        return dask.get_client()
+    except ValueError:
+        pass
+    if _here is None or _here.status != "running":
+        opened = ExitStack()
+        cluster = opened.enter_context(_local(dask, 1, _cores(), processes=False))
+        _here = opened.enter_context(dask.Client(cluster, set_as_default=False))
+        atexit.register(opened.close)
+    return _here
 
 
 @contextmanager
@@ -121,8 +148,8 @@ def wait_for(
             return
 
 
-def _local(dask: Any, workers: int) -> Any:
-    """Processes of this machine with one thread each.
+def _local(dask: Any, workers: int, threads: int, processes: bool = True) -> Any:
+    """Workers on this machine that are processes, or threads of this one.
 
     Numba's threads are limited in every task. NUMBA_NUM_THREADS would not do: Dask sets it either too
     late, when a worker has imported the user's script and Numba with it, or in this process as well, and
@@ -130,9 +157,9 @@ def _local(dask: Any, workers: int) -> Any:
     """
     return dask.LocalCluster(
         n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
+        threads_per_worker=threads,
+        processes=processes,
+        host="127.0.0.1" if processes else None,
         dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     )

@@ -223,7 +223,7 @@ def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
     n = len(X)
     if n <= _FEW_ROWS and X.shape[1] == 1:
         rows = rows_of(X, slice(0, n)).reshape(-1)
-        check_rows(rows)
+        check_rows(rows, X)
         kept = np.ones(n) if weights is None else weights
         none, some = np.empty(0), kept > 0.0
         count = int(np.count_nonzero(some))

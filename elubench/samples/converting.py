@@ -16,13 +16,15 @@ import numpy as np
 import pandas as pd
 
 from elubench.checks import Floats
+from elubench.samples import remedies
 from elubench.samples.chunked import Progress
-from elubench.samples.delimited import first_row, has_decimal_commas
+from elubench.samples.delimited import encoding_of, first_row, has_decimal_commas
 from elubench.samples.packed import PackedRows, Position, pack_file
-from elubench.samples.reading import check_regular, undamaged
-from elubench.samples.stored import as_numbers, chosen
+from elubench.samples.reading import check_regular, npy_header, undamaged
+from elubench.samples.stored import ChangedError, NpyRows, as_numbers, chosen
 
-_SUFFIXES = (".parquet", ".csv", ".tsv")
+#: Types of files that are read in parts.
+SUFFIXES = (".npy", ".parquet", ".csv", ".tsv")
 _BATCH_ROWS = 1 << 17
 _PIECE_BYTES = 1 << 24
 
@@ -31,11 +33,40 @@ _PIECE_BYTES = 1 << 24
 _Pieces = Iterator[tuple[Floats, Position | None, float]]
 
 
-def source_files(path: str | os.PathLike[str]) -> list[Path]:
-    """The files that a path stands for: itself, those of a folder, or of a pattern; by name."""
+#: A path of a file or a folder, a pattern, or several of these.
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def several(path: Paths) -> list[str | os.PathLike[str]]:
+    """The paths that were given."""
+    return [path] if isinstance(path, str | os.PathLike) else list(path)
+
+
+def shown(path: Paths) -> str:
+    """Paths in a message."""
+    first, *others = several(path)
+    return f"{first} and {len(others)} more" if others else str(first)
+
+
+def source_files(path: Paths) -> tuple[list[Path], str]:
+    """The files that paths stand for, those of a folder or a pattern by name; and their one suffix."""
+    given = several(path)
+    if not given:
+        raise ValueError("path must name at least one file, got none")
+    files = [file for one in given for file in _files(one)]
+    kinds = {file.suffix.lower() for file in files}
+    if len(kinds) > 1 or not kinds <= set(SUFFIXES):
+        raise ValueError(
+            f"{shown(path)}: files must all be of one type out of {', '.join(SUFFIXES)}, "
+            f"got {', '.join(sorted(kinds))}"
+        )
+    return files, kinds.pop()
+
+
+def _files(path: str | os.PathLike[str]) -> list[Path]:
     given = Path(path)
     if given.is_dir():
-        found = [one for one in given.iterdir() if one.suffix.lower() in (".npy", *_SUFFIXES)]
+        found = [one for one in given.iterdir() if one.suffix.lower() in SUFFIXES]
     elif glob.has_magic(str(path)) and not given.exists():
         found = [Path(one) for one in glob.glob(str(path))]
     else:
@@ -47,37 +78,30 @@ def source_files(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def converted(
-    path: str | os.PathLike[str],
+    path: Paths,
     columns: Sequence[str] | None = None,
     weights: str | None = None,
     progress: Progress | None = None,
 ) -> PackedRows:
-    """The rows of a table in Parquet or text, from a packed file that is made where there is none.
+    """The rows of a table in several files, from a packed file that is made where there is none.
 
     It is used again as long as the source's files have the same sizes and times of change.
     """
-    files = source_files(path)
-    kinds = {file.suffix.lower() for file in files}
-    if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
-        raise ValueError(
-            f"{path}: files must all be of one type out of {', '.join(_SUFFIXES)}, "
-            f"got {', '.join(sorted(kinds)) or 'none'}"
-        )
-    states = [os.stat(file) for file in files]
-    parquet = kinds == {".parquet"}
+    files, kind = source_files(path)
+    states = _states(files)
+    readers: dict[str, Any] = {".parquet": _Parquet, ".npy": _Npy}
     try:
-        reader = (_Parquet if parquet else _Text)(files, columns, weights)
+        reader = readers.get(kind, _Text)(files, columns, weights)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{shown(path)}: {error}") from error
     source = {
-        "files": [
-            [file.name, s.st_size, s.st_mtime_ns] for file, s in zip(files, states, strict=True)
-        ],
+        "files": states,
         "columns": reader.names,
         "weights": weights,
     }
     place = files[0].parent
-    digest = hashlib.sha256(repr((str(path), reader.names, weights)).encode()).hexdigest()[:8]
+    asked = [str(one) for one in several(path)], reader.names, weights
+    digest = hashlib.sha256(repr(asked).encode()).hexdigest()[:8]
     stem = files[0].name if len(files) == 1 else f"{len(files)}-files"
     target = place / f".{stem}.{digest}.packed"
 
@@ -88,13 +112,42 @@ def converted(
     try:
         pack_file(target, source, reader.names, weights is not None, reader.pieces, report)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    if [(s.st_size, s.st_mtime_ns) for s in map(os.stat, files)] != [
-        (s.st_size, s.st_mtime_ns) for s in states
-    ]:
+        raise ValueError(f"{shown(path)}: {error}") from error
+    if _states(files) != states:
         target.unlink(missing_ok=True)
-        raise ValueError(f"{path}: the file was changed while it was converted")
+        raise ChangedError(None, "the file was changed while it was converted", shown(path))
     return PackedRows(target)
+
+
+def _states(files: list[Path]) -> list[Any]:
+    """Name, size and time of change of each, as JSON has them."""
+    found = [(file, os.stat(file)) for file in files]
+    return [[file.name, about.st_size, about.st_mtime_ns] for file, about in found]
+
+
+class _Npy:
+    """Arrays one after the other; a position is a file and a row of it."""
+
+    def __init__(self, files: list[Path], columns: Sequence[str] | None, weights: str | None):
+        self._files, self._options = files, (columns, weights)
+        headers = [npy_header(file) for file in files]
+        for file, header in zip(files, headers, strict=True):
+            if header.shape[1] != headers[0].shape[1]:
+                raise ValueError(f"{file.name} must have the columns of the first file")
+        self._before = [0, *accumulate(header.shape[0] for header in headers)]
+        self.names = NpyRows(files[0], columns, weights).names
+
+    def pieces(self, position: Position | None) -> _Pieces:
+        begin, row = position or [0, 0]
+        for number in range(begin, len(self._files)):
+            part = NpyRows(self._files[number], *self._options)
+            for start in range(row, part.n, _BATCH_ROWS):
+                stop = min(start + _BATCH_ROWS, part.n)
+                rows, weights = part.rows(start, stop)
+                if weights is not None:
+                    rows = np.column_stack([rows, weights])
+                yield rows, [number, stop], (self._before[number] + stop) / self._before[-1]
+            row = 0
 
 
 class _Parquet:
@@ -162,9 +215,7 @@ def _check_type(schema: Any, name: str, file: Path) -> None:
 
     kind = schema.field(name).type
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise ValueError(
-            f"column {name!r} is not numeric ({kind}); choose the columns to fit with --columns"
-        )
+        raise ValueError(f"column {name!r} is not numeric ({kind}); {remedies.COLUMNS}")
 
 
 class _Text:
@@ -172,6 +223,9 @@ class _Text:
 
     def __init__(self, files: list[Path], columns: Sequence[str] | None, weights: str | None):
         self._files = files
+        for file in files:
+            if encoding_of(file) != "utf-8-sig":
+                raise ValueError(f"{file.name} must be in UTF-8 to be read in parts, got UTF-16")
         self._separator, self._headless, fields = first_row(files[0])
         every = [str(j + 1) for j in range(len(fields))] if self._headless else fields
         self._every, self.names = every, chosen(every, columns, weights)
@@ -233,7 +287,7 @@ class _Text:
                 row = int(np.argmax(numbers.isna() & column.notna()))
                 raise ValueError(
                     f"column {name!r} is not numeric (row {first + row + 1:,} holds "
-                    f"{column.iloc[row]!r}); choose the columns to fit with --columns"
+                    f"{column.iloc[row]!r}); {remedies.COLUMNS}"
                 )
             if column.isna().any():
                 row = first + int(np.flatnonzero(column.isna())[0])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from elubench.samples.stored import NpyRows, as_numbers, chosen
 _MOST_NUMBERS = 1 << 27  # in a chunk: 1 GB
 _PER_THREAD = 2  # chunks at least, so that threads have about the same work
 _MANY_PER_THREAD = 32
+_BUNDLE_NUMBERS = 1 << 30  # in the chunks of a task, at most: about a second of work
 _THEN = "the data are still where they were: run it again"
 
 
@@ -47,7 +47,7 @@ class DaskSample(ChunkedSample):
     """Rows of a Dask collection, or of files that the workers of a cluster can read.
 
     Each chunk of rows is packed on a worker and stays there, as the result of a task that the client
-    holds on to. In a pass every worker sums its own chunks; directions go there and sums come back.
+    holds on to. In a pass every thread of a worker sums its chunks; directions go there, sums come back.
     Dask's actors would save the scheduler's part of a round, a few milliseconds, but an actor is lost
     with its worker. Results of tasks are not: Dask computes them again, on another worker, from the
     collection. So a worker that dies costs time and changes nothing. Every sum has the bits that
@@ -59,8 +59,7 @@ class DaskSample(ChunkedSample):
         a list of such paths. A DataFrame, Parquet and text are read twice, first to count the rows.
     weights : None, the name of a column, or a Dask array (n,).
     columns : names of the columns to read, by default all; those of arrays are "1", "2", ...
-    client : of the cluster. By default Dask's current one, or else one of new processes on this
-        machine, which :meth:`close` ends.
+    client : of the cluster. By default Dask's current one, or else threads of this process.
     progress : called with what is being done, the rows done, and the rows in all.
 
     Partitions that are not made up of whole blocks of 4096 rows are repartitioned, with a
@@ -75,8 +74,10 @@ class DaskSample(ChunkedSample):
         client: Any = None,
         progress: Progress | None = None,
     ):
-        self._home = _Home(client)
-        self._client, self._progress = self._home.client, progress or (lambda *_: None)
+        self._client = cluster.client_here() if client is None else client
+        scheduler = self._client.scheduler
+        self._where = str(scheduler.address) if scheduler else "its address"
+        self._progress = progress or (lambda *_: None)
         with self._connected(), self._client.as_current():
             threads = self._threads()
             array, row_weights, self.names = _arrays(collection, columns, weights, threads)
@@ -85,12 +86,11 @@ class DaskSample(ChunkedSample):
                 raise ValueError(f"X must have at least 2 rows, got {self.n}")
             self._rows, self.weighted = self.n, row_weights is not None
             self.chunk_rows = self._choose_rows(array.chunks[0], threads)
-            self._chunks = self._packed(array, row_weights)
+            self._groups, self._bundles = self._bundled(self._packed(array, row_weights))
 
     def close(self) -> None:
-        """Release the rows, and end the processes that were started for this sample."""
-        self._chunks = []
-        self._home.close()
+        """Release the rows."""
+        self._bundles = []
 
     def __enter__(self) -> DaskSample:
         return self
@@ -99,14 +99,14 @@ class DaskSample(ChunkedSample):
         self.close()
 
     def _connected(self) -> Any:
-        return cluster.connected(self._client, self._home.where, _THEN)
+        return cluster.connected(self._client, self._where, _THEN)
 
     def _threads(self) -> int:
         """Threads of all workers, once there are any."""
         try:
             self._client.wait_for_workers(1, timeout=cluster.PATIENCE)
         except TimeoutError:
-            raise EngineError(f"there is no Dask worker at {self._home.where}") from None
+            raise EngineError(f"there is no Dask worker at {self._where}") from None
         return max(1, sum(self._client.nthreads().values()))
 
     def _choose_rows(self, partitions: tuple[int, ...], threads: int) -> int:
@@ -148,8 +148,40 @@ class DaskSample(ChunkedSample):
                 self._result(future)
         return list(futures)
 
+    def _bundled(self, chunks: list[Any]) -> tuple[list[list[int]], list[Any]]:
+        """Chunks that a task of a round takes together: their numbers, and the futures of all of them.
+
+        A task costs milliseconds, which a chunk may take less than. So every thread has one bundle of
+        the chunks that its worker has packed, or a few. Who has packed more than a fair share gives
+        some away.
+        """
+        threads = self._client.nthreads()
+        held = self._client.who_has(chunks)
+        own: dict[str, list[int]] = {worker: [] for worker in threads}
+        for number, future in enumerate(chunks):
+            own.setdefault(next(iter(held.get(future.key, ())), ""), []).append(number)
+        fair = -(-len(chunks) // max(1, sum(threads.values())))
+        for needy in threads:
+            for rich in own:
+                while (
+                    len(own[rich]) > fair * threads.get(rich, 0)
+                    and len(own[needy]) < fair * threads[needy]
+                ):
+                    own[needy].append(own[rich].pop())
+        groups, bundles = [], []
+        for worker, numbers in own.items():
+            least = -(-len(numbers) * self.chunk_rows * self.d // _BUNDLE_NUMBERS)
+            count = max(least, threads.get(worker, 1))
+            for group in (numbers[first::count] for first in range(min(count, len(numbers)))):
+                some = [chunks[k] for k in group]
+                place = {"workers": [worker], "allow_other_workers": True} if worker else {}
+                bundles.append(self._client.submit(_bundle, some, pure=False, **place))
+                groups.append(group)
+        self._wait(bundles, "packing")
+        return groups, bundles
+
     def _wait(self, futures: list[Any], what: str) -> None:
-        watch = cluster.Watch(self._client, self._home.where, _THEN)
+        watch = cluster.Watch(self._client, self._where, _THEN)
 
         def report(done: int) -> None:
             self._progress(what, self._rows * done // len(futures), self._rows)
@@ -166,47 +198,34 @@ class DaskSample(ChunkedSample):
             ) from None
 
     def _each(self, job: Job, what: str) -> Iterator[tuple[int, Any]]:
-        yield from self._round([job] * len(self._chunks), self._chunks, what)
+        yield from self._round(dict.fromkeys(chain(*self._groups), job), what)
 
-    def _round(self, jobs: list[Job], chunks: list[Any], what: str) -> list[tuple[int, Any]]:
-        """What each job makes of its chunk, with the chunk's exponent."""
-        if not chunks:
+    def _round(self, jobs: dict[int, Job], what: str) -> list[tuple[int, Any]]:
+        """What each job makes of the chunk of its number, with the chunk's exponent; by number."""
+        if not self._bundles:
             raise ValueError("the sample is closed")
         with self._connected():
-            futures = self._client.map(_apply, jobs, chunks, pure=False)
+            asked = [[jobs.get(number) for number in group] for group in self._groups]
+            futures = self._client.map(_apply, asked, self._bundles, pure=False)
             self._wait(futures, what)
             if all(future.status == "finished" for future in futures):
-                return list(self._client.gather(futures))
-            return [self._result(future) for future in futures]
+                found = self._client.gather(futures)
+            else:
+                found = [self._result(future) for future in futures]
+        made = dict(zip(chain(*self._groups), chain(*found), strict=True))
+        return [made[number] for number in sorted(jobs)]
 
     def _pieces(self, starts: Any, length: int) -> tuple[Floats, Floats | None]:
         numbers = starts // self.chunk_rows
-        some = np.unique(numbers).tolist()
-        jobs: list[Job] = [
-            partial(_take, starts=starts[numbers == k] - k * self.chunk_rows, length=length)
-            for k in some
-        ]
-        found = self._round(jobs, [self._chunks[k] for k in some], "looking")
+        jobs: dict[int, Job] = {
+            k: partial(_take, starts=starts[numbers == k] - k * self.chunk_rows, length=length)
+            for k in np.unique(numbers).tolist()
+        }
+        found = self._round(jobs, "looking")
         rows = np.concatenate([rows for _, (rows, _) in found])
         if not self.weighted:
             return rows, None
         return rows, np.concatenate([weights for _, (_, weights) in found])
-
-
-class _Home:
-    """A client, and what has to be closed with it if it is our own."""
-
-    def __init__(self, client: Any):
-        distributed = cluster.distributed()
-        opened = ExitStack()
-        if client is None:
-            try:
-                client = distributed.get_client()
-            except ValueError:
-                client = opened.enter_context(cluster.client_at(None))
-        self.client = client
-        self.where = str(client.scheduler.address) if client.scheduler else "its address"
-        self.close = weakref.finalize(self, opened.close)
 
 
 def _wanted_rows(n: int, d: int, threads: int) -> int:
@@ -259,17 +278,13 @@ def _arrays(
 
 def _from_files(paths: Any, threads: int) -> Any:
     """A collection of what is in the files."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = [file for one in given for file in source_files(one)]
-    kinds = {file.suffix.lower() for file in files}
-    if len(kinds) > 1 or not kinds <= {".npy", ".parquet", ".csv", ".tsv"}:
-        raise ValueError(f"files must be of one type, got {', '.join(sorted(kinds)) or 'none'}")
-    if kinds == {".npy"}:
+    files, kind = source_files(paths)
+    if kind == ".npy":
         return _from_npy(files, threads)
     import dask.dataframe as frames
 
     named = [str(file) for file in files]
-    if kinds == {".parquet"}:
+    if kind == ".parquet":
         return frames.read_parquet(named)
     separator, headless, fields = first_row(files[0])
     names: dict[str, Any] = {"header": 0}
@@ -319,11 +334,21 @@ def _pack(part: Any, weights: Any, first: int, names: list[str], version: str) -
     return pack_chunk(rows, None if weights is None else as_numbers(weights), first, names)
 
 
-def _apply(job: Job, chunk: Chunk) -> tuple[int, Any]:
-    data, weights, rows = chunk.tiles
-    tiles = Tiles(_writable(data), _writable(weights), rows)
+def _bundle(chunks: list[Chunk]) -> list[Chunk]:
+    """Chunks as kernels can read them."""
+    return [chunk._replace(tiles=_writable_tiles(chunk.tiles)) for chunk in chunks]
+
+
+def _apply(jobs: list[Job | None], chunks: list[Chunk]) -> list[tuple[int, Any] | None]:
     with one_thread():  # a worker runs as many tasks at a time as it has threads
-        return chunk.exponent, job(chunk._replace(tiles=tiles))
+        return [
+            None if job is None else (chunk.exponent, job(chunk))
+            for job, chunk in zip(jobs, _bundle(chunks), strict=True)
+        ]
+
+
+def _writable_tiles(tiles: Tiles) -> Tiles:
+    return Tiles(_writable(tiles.data), _writable(tiles.weights), tiles.rows)
 
 
 def _writable(array: Floats) -> Floats:

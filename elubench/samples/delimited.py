@@ -6,6 +6,7 @@ names of the rows, and fill shorter rows up.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import re
@@ -43,7 +44,7 @@ def read_text(path: Path, decimal: str | None = None) -> Text:
             index_col=False,
             skipinitialspace=True,
             decimal=point,
-            encoding="utf-8-sig",
+            encoding=encoding_of(path),
         )
 
     frame, notes = read(decimal or "."), []
@@ -70,6 +71,21 @@ def first_row(path: Path, decimal: str | None = None) -> tuple[str, bool, list[s
     return separator, all(is_number(field, commas) for field in header) and not counted, header
 
 
+def encoding_of(path: Path) -> str:
+    """UTF-16 if the file begins with its mark, else UTF-8; ValueError for what is no text."""
+    with _opened(path)(path, "rb") as file:
+        begin = file.read(1 << 12)
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in begin:
+        raise ValueError("the file must hold text in UTF-8, got bytes that are 0; save it as UTF-8")
+    return "utf-8-sig"
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open if path.suffix.lower() == ".gz" else open
+
+
 def is_number(field: str, decimal_comma: bool = False) -> bool:
     """Whether a field holds a number, possibly one with a decimal comma."""
     try:
@@ -81,16 +97,16 @@ def is_number(field: str, decimal_comma: bool = False) -> bool:
 
 def _rows(path: Path, separator: str) -> Iterator[list[str]]:
     """The fields of each row; blank lines, which pandas leaves out, are no rows."""
-    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-        try:
+    try:
+        encoding = encoding_of(path)
+        with _opened(path)(path, "rt", encoding=encoding, errors="replace", newline="") as file:
             for fields in csv.reader(file, delimiter=separator, skipinitialspace=True):
                 if len(fields) > 1 or "".join(fields).strip():
                     yield fields
-        except csv.Error as error:
-            raise ValueError(f"the rows cannot be told apart: {error}") from error
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(f"the file cannot be decompressed: {error}") from error
+    except csv.Error as error:
+        raise ValueError(f"the rows cannot be told apart: {error}") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"the file cannot be decompressed: {error}") from error
 
 
 def _separator(path: Path, decimal: str | None) -> str:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels.region import threads
-from elubench.kernels.tiles import BLOCK_ROWS, empty_tiles
+from elubench.kernels.region import one_thread, threads
+from elubench.kernels.tiles import BLOCK_ROWS
 from elubench.samples.chunked import (
     NO_WEIGHT,
     Chunk,
@@ -24,25 +22,27 @@ from elubench.samples.chunked import (
     Progress,
     chunk_blocks,
 )
-from elubench.samples.converting import converted, source_files
+from elubench.samples.converting import Paths, converted, shown, source_files
 from elubench.samples.stored import NpyRows, StoredRows
 
-_CHUNK_NUMBERS = 1 << 21  # 16 MB
-_AHEAD = 2  # chunks that are read, and packed, while another is summed
+_CHUNK_NUMBERS = 1 << 18  # 2 MB: rows are still in the cache when they are packed, and summed
+_READERS = 1  # threads beyond those that compute, so that one can wait for the disk
 
 
 class FileSample(ChunkedSample):
     """Rows in a file, or in several, that are read from disk in every pass.
 
-    A ``.npy`` file is read as it is, and packed chunk by chunk. Parquet and text are converted, once, to
-    a packed file beside them (``.NAME.*.packed``), of eight bytes a number, which is used again until
-    the source changes; a conversion that was interrupted is resumed. Threads read ahead, and a few
-    chunks of 16 MB are all that is in memory. Every sum has the bits that :class:`ArraySample` gives.
+    A ``.npy`` file is read as it is. Parquet, text and several files are converted, once, to a packed
+    file beside them (``.NAME.*.packed``), of eight bytes a number, which is used again until the source
+    changes; a conversion that was interrupted is resumed. Each of a few threads reads, packs and sums a
+    chunk of 2 MB at a time, and no more is in memory. Every sum has the bits that :class:`ArraySample`
+    gives. The sample can be pickled; it opens the same files again.
 
     Parameters
     ----------
-    path : a ``.npy`` file; or a ``.parquet``, ``.csv`` or ``.tsv`` file, a folder of such files, or a
-        pattern such as "data/part-*.parquet". Several files are read in the order of their names.
+    path : a ``.npy``, ``.parquet``, ``.csv`` or ``.tsv`` file; a folder of such files; a pattern such as
+        "data/part-*.parquet"; or a list of these. Files of a folder or a pattern are read in the order
+        of their names.
     columns : names of the columns to read, by default all; those of ``.npy`` are "1", "2", ...
     weights : None, the name of a column, or an (n,) array-like.
     progress : called with what is being read, the rows done, and the rows in all.
@@ -53,65 +53,70 @@ class FileSample(ChunkedSample):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: Paths,
         columns: Sequence[str] | None = None,
         weights: Any = None,
         progress: Progress | None = None,
     ):
         name = weights if isinstance(weights, str) else None
-        files = source_files(path)
-        self._progress = progress or (lambda *_: None)
+        files, kind = source_files(path)
+        self._progress = progress
         self._source: StoredRows
-        if len(files) == 1 and files[0].suffix.lower() == ".npy":
-            self._source = NpyRows(Path(files[0]), columns, name)
+        if len(files) == 1 and kind == ".npy":
+            self._source = NpyRows(files[0], columns, name)
         else:
             self._source = converted(path, columns, name, progress)
         self.names = self._source.names
         self.n, self.d = self._source.n, len(self.names)
         if self.n < 2:
-            raise ValueError(f"X must have at least 2 rows, got {self.n} in {path}")
+            raise ValueError(f"X must have at least 2 rows, got {self.n} in {shown(path)}")
         self._rows, self.path = self.n, path
         given = checks.weights(None if name else weights, self.n)
         self._weights = given
         self.weighted = self._source.weighted or given is not None
         self.chunk_rows = BLOCK_ROWS * chunk_blocks(self.d, _CHUNK_NUMBERS)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_progress": None}  # of this process
+
     def _each(self, job: Job, what: str) -> Iterator[tuple[int, Any]]:
         source, rows = self._source, self._rows
         starts = range(0, rows, self.chunk_rows)
-        ahead = min(_AHEAD, threads() + 1, len(starts))
-        rooms = [
-            empty_tiles(min(self.chunk_rows, rows), self.d, source.weighted)
-            for _ in range(ahead + 1)
-        ]
-        source.file.check()
-        self._progress(what, 0, rows)
-        with ThreadPoolExecutor(ahead) as pool:
-            waiting: deque[tuple[Future[Chunk], Any]] = deque()
-            upcoming = iter(starts)
+        count = min(threads() + _READERS, len(starts))
+        rooms = [source.room(min(self.chunk_rows, rows)) for _ in range(count)]
 
-            def read_ahead() -> None:
-                for first in upcoming:
-                    room, stop = rooms.pop(), min(first + self.chunk_rows, rows)
-                    waiting.append((pool.submit(source.load, first, stop, room), room))
-                    if not rooms:
-                        return
-
+        def made(first: int) -> tuple[int, Any]:
+            room = rooms.pop()
             try:
-                read_ahead()
-                while waiting:
-                    future, room = waiting.popleft()
-                    chunk = self._weighed(future.result())
-                    # changed while it was read: found before the numbers are used
-                    source.file.check()
-                    yield chunk.exponent, job(chunk)
-                    rooms.append(room)
-                    read_ahead()
-                    self._progress(what, min(chunk.first + self.chunk_rows, rows), rows)
-            except ValueError as error:
-                raise ValueError(f"{self.path}: {error}") from error
+                chunk = source.load(first, min(first + self.chunk_rows, rows), room)
+                source.file.check()  # changed while it was read: found before numbers are used
+                chunk = self._weighed(chunk)
+                with one_thread():
+                    return chunk.exponent, job(chunk)
             finally:
-                for future, _ in waiting:
+                rooms.append(room)
+
+        def report(done: int) -> None:
+            if self._progress is not None:
+                self._progress(what, done, rows)
+
+        source.file.check()
+        report(0)
+        waiting: deque[Future[tuple[int, Any]]] = deque()
+        with ThreadPoolExecutor(count) as pool:
+            try:
+                for number, first in enumerate(starts):
+                    waiting.append(pool.submit(made, first))
+                    if len(waiting) > 2 * count:
+                        yield waiting.popleft().result()
+                        report((number + 1 - len(waiting)) * self.chunk_rows)
+                while waiting:
+                    yield waiting.popleft().result()
+                report(rows)
+            except ValueError as error:
+                raise ValueError(f"{shown(self.path)}: {error}") from error
+            finally:
+                for future in waiting:
                     future.cancel()
 
     def _weighed(self, chunk: Chunk) -> Chunk:

@@ -204,10 +204,11 @@ def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
 
 def _merged(rows: NDArray[Any], counts: Floats) -> tuple[NDArray[Any], Floats]:
     """Distinct rows, with the counts of equal ones added."""
-    code = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:  # ranks of ranks, so that a code never exceeds the number of rows
+    code = rows[:, 0]
+    for column in rows.T[1:]:  # ranks of ranks, so that a code never exceeds the number of rows
+        _, code = np.unique(code, return_inverse=True)
         values, rank = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * len(values) + rank, return_inverse=True)
+        code = code * len(values) + rank
     _, kept, where = np.unique(code, return_index=True, return_inverse=True)
     together: Floats = np.bincount(where, weights=counts).astype(np.float64)
     return rows[kept], together

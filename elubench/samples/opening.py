@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from elubench.samples.base import Sample
 from elubench.samples.chunked import ChunkedSample, Progress
+from elubench.samples.converting import Paths, several, shown
 from elubench.samples.dask import DaskSample
 from elubench.samples.file import FileSample
 from elubench.samples.reading import Table, Wanted, read_table
@@ -15,13 +15,12 @@ from elubench.samples.reading import Table, Wanted, read_table
 _IN_MEMORY = 1 << 28  # bytes of a file that is read as a whole
 
 
-def opened(
-    path: str | os.PathLike[str], wanted: Wanted | None = None, progress: Progress | None = None
-) -> Table:
-    """What is in a file, a :class:`FileSample` if it is large; the same bits."""
+def opened(path: Paths, wanted: Wanted | None = None, progress: Progress | None = None) -> Table:
+    """What is in a file, a :class:`FileSample` if it is large, or several; the same bits."""
     wanted = wanted or Wanted()
-    if Path(path).is_file() and os.path.getsize(path) <= _IN_MEMORY:
-        return read_table(path, wanted=wanted)
+    first, *others = several(path)
+    if not others and os.path.isfile(first) and os.path.getsize(first) <= _IN_MEMORY:
+        return read_table(first, wanted=wanted)
     check_streamed(path, wanted)
     sample = FileSample(path, wanted.columns, wanted.weights, progress=progress)
     return Table(sample, sample.names)
@@ -39,7 +38,9 @@ def check_streamed(path: Any, wanted: Wanted) -> None:
         if given
     ]
     if asked:
-        raise ValueError(f"{path}: {', '.join(asked)} must be left out for data read in parts")
+        raise ValueError(
+            f"{shown(path)}: {', '.join(asked)} must be left out for data read in parts"
+        )
 
 
 def loaded(X: Any, weights: Any = None) -> Any:

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels.tiles import Tiles, tile_rows
+from elubench.kernels.tiles import Tiles, empty_tiles, tile_rows
 from elubench.samples.chunked import Chunk, check_weights, pack_chunk, room_for
 from elubench.samples.stored import UnchangedFile
 
 MAGIC = b"ELUPACK1"
+_LOCKS = os.name == "posix"
 _SAFE_SECONDS = 10.0  # of work that a process that is killed may lose
 
 #: Where the next rows begin in the source; JSON.
@@ -44,6 +45,9 @@ class PackedRows:
         self._d = len(self.names)
         self._width, self._size = self._d + self.weighted, tile_rows(self._d)
 
+    def room(self, rows: int) -> Tiles:
+        return empty_tiles(rows, self._d, self.weighted)
+
     def load(self, first: int, stop: int, room: Tiles) -> Chunk:
         tiles = room_for(room, stop - first)
         if not self.weighted:
@@ -57,9 +61,8 @@ class PackedRows:
         self.file.read_into(raw, self._at(begin * self._size))
         flat = raw.transpose(0, 2, 1).reshape(-1, self._width)
         flat = flat[start - begin * self._size : stop - begin * self._size]
-        return np.ascontiguousarray(flat[:, : self._d]), flat[
-            :, -1
-        ].copy() if self.weighted else None
+        weights = flat[:, -1].copy() if self.weighted else None
+        return np.ascontiguousarray(flat[:, : self._d]), weights
 
     def _at(self, row: int) -> int:
         return row // self._size * self._width * self._size * 8
@@ -207,25 +210,36 @@ def _replace(path: Path, content: bytes) -> None:
 def _part(target: Path) -> Iterator[Path]:
     """The unfinished file, locked, where the system has locks."""
     part = target.with_name(target.name + ".part")
+    with _locked(part):
+        try:
+            yield part
+        except ValueError:  # what the source holds cannot be used
+            part.unlink(missing_ok=True)
+            part.with_name(part.name + ".json").unlink(missing_ok=True)
+            raise
+        finally:
+            if part.exists() and not part.stat().st_size:
+                part.unlink()
+
+
+@contextmanager
+def _locked(part: Path) -> Iterator[None]:
+    """A file that exists, and that no other process has; without locks only the former.
+
+    Windows renames no file that is open, so there it must not stay so.
+    """
     while True:
         with open(part, "ab") as file:
-            if os.name == "posix":
-                import fcntl
+            if not _LOCKS:
+                break
+            import fcntl
 
-                fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
             try:  # the other may have finished, and the name be free again
                 same = os.path.samestat(os.fstat(file.fileno()), os.stat(part))
             except FileNotFoundError:
                 same = False
-            if not same:
-                continue
-            try:
-                yield part
-            except ValueError:  # what the source holds cannot be used
-                part.unlink(missing_ok=True)
-                part.with_name(part.name + ".json").unlink(missing_ok=True)
-                raise
-            finally:
-                if part.exists() and not part.stat().st_size:
-                    part.unlink()
-            return
+            if same:
+                yield
+                return
+    yield

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from elubench.samples import remedies
 from elubench.samples.delimited import is_number, read_text
 
 #: File types that can be read.
@@ -113,7 +114,7 @@ def _complete(values: Any, names: list[str], wanted: Wanted) -> Table:
             shown = _numbered(np.flatnonzero(lacking[:, j]))
             raise ValueError(
                 f"column {names[j]!r} has {count} missing value{'s' * (count > 1)} ({shown}); "
-                "leave such rows out with --drop-missing"
+                f"{remedies.MISSING}"
             )
         if at.size:
             kept = np.delete(np.arange(len(values)), at)
@@ -124,6 +125,10 @@ def _complete(values: Any, names: list[str], wanted: Wanted) -> Table:
                 f"({_numbered(at)})"
             )
             values, rows = values[kept], kept + 1
+        if np.isinf(values).any():
+            i, j = np.argwhere(np.isinf(values))[0]
+            row = i + 1 if rows is None else rows[i]
+            raise ValueError(f"column {names[j]!r} must be finite, got infinity in row {row:,}")
     if wanted.weights is None:
         return Table(values, names, tuple(notes), None, rows)
     (j,) = places_of([wanted.weights], names)
@@ -163,14 +168,15 @@ class NpyHeader(NamedTuple):
 def npy_header(path: Path) -> NpyHeader:
     """The header of a file, judged as :func:`read_table` does."""
     try:
-        array = _array(path)
+        array = _array(path, mapped=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
     return NpyHeader(array.shape, array.dtype, by_columns, array.offset)
 
 
-def _array(path: Path) -> Any:
+def _array(path: Path, mapped: bool = False) -> Any:
+    """The array in a file. A map is for its header: it kills to touch one of a file that was cut off."""
     values = undamaged(lambda: np.load(path, mmap_mode="r", allow_pickle=False))
     if not isinstance(values, np.ndarray):
         values.close()
@@ -183,7 +189,7 @@ def _array(path: Path) -> Any:
         raise ValueError("there are no rows")
     if values.dtype.kind not in "fiub":
         raise ValueError(f"the array must hold numbers, got dtype {values.dtype}")
-    return values
+    return values if mapped else undamaged(lambda: np.load(path).reshape(values.shape))
 
 
 def _chosen_columns(values: Any, columns: Sequence[str] | None) -> tuple[Any, list[str]]:
@@ -204,7 +210,7 @@ def _suspicious(values: Any, names: Sequence[str]) -> list[str]:
         if numbered and (column == np.arange(first, first + n)).all():
             notes.append(
                 f"column {name!r} numbers the rows from {first:.0f} to {last:.0f}, like an index; "
-                "choose the columns to fit with --columns"
+                f"{remedies.COLUMNS}"
             )
     return notes
 
@@ -239,8 +245,7 @@ def _chosen(
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
             if not skip_text:
                 raise ValueError(
-                    f"column {name!r} is not numeric ({_example(column)}); choose the columns to fit "
-                    "with --columns, or leave out those that are not numeric with --skip-text"
+                    f"column {name!r} is not numeric ({_example(column)}); {remedies.NUMERIC}"
                 )
             skipped.append(f"column {name!r} is not numeric ({_example(column)}) and was left out")
             continue

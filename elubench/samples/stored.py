@@ -7,7 +7,6 @@ error, but touching such a page of a map ends the process.
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels.tiles import Tiles
+from elubench.kernels.tiles import Tiles, empty_tiles
 from elubench.samples.chunked import Chunk, pack_chunk
 from elubench.samples.reading import npy_header, places_of
 
@@ -34,6 +33,9 @@ class UnchangedFile:
         weakref.finalize(self, os.close, self._number)
         self._state = self._now()
         self.size = self._state[0]
+
+    def __reduce__(self) -> Any:
+        return _opened_again, (self.path, self._state)
 
     def _now(self) -> tuple[int, int]:
         found = os.fstat(self._number)
@@ -59,6 +61,14 @@ class UnchangedFile:
             left, offset = left[count:], offset + count
 
 
+def _opened_again(path: Path, state: tuple[int, int]) -> UnchangedFile:
+    """The file in another process; ChangedError if it is not what it was in the first."""
+    file = UnchangedFile(path)
+    file._state = state
+    file.check()
+    return file
+
+
 class StoredRows(Protocol):
     """Rows of a file: n rows of named columns, and perhaps a column of weights."""
 
@@ -67,11 +77,14 @@ class StoredRows(Protocol):
     weighted: bool
     file: UnchangedFile
 
-    def load(self, first: int, stop: int, room: Tiles) -> Chunk:
-        """Rows packed into this room; ValueError names the first bad number."""
+    def room(self, rows: int) -> Any:
+        """Memory to load so many rows into, again and again: that of a new array is cleared first."""
+
+    def load(self, first: int, stop: int, room: Any) -> Chunk:
+        """Rows packed into a room; ValueError names the first bad number."""
 
     def rows(self, start: int, stop: int) -> tuple[Floats, Floats | None]:
-        """Rows (m, d) and their weights, as they are, until the thread reads others."""
+        """Rows (m, d) and their weights, as they are."""
 
 
 class NpyRows:
@@ -87,36 +100,38 @@ class NpyRows:
         every = [str(j + 1) for j in range(self._width)]
         self.names = chosen(every, columns, weights)
         self.weighted = weights is not None
-        self._own = threading.local()
         self._places = places_of([*self.names, *([] if weights is None else [weights])], every)
 
-    def load(self, first: int, stop: int, room: Tiles) -> Chunk:
-        return pack_chunk(*self.rows(first, stop), first, self.names, room)
+    def room(self, rows: int) -> tuple[Any, Tiles]:
+        raw = self._raw(0 if self._by_columns else rows)
+        return raw, empty_tiles(rows, len(self.names), self.weighted)
+
+    def load(self, first: int, stop: int, room: tuple[Any, Tiles]) -> Chunk:
+        raw, tiles = room
+        return pack_chunk(*self._split(first, stop, raw), first, self.names, tiles)
 
     def rows(self, start: int, stop: int) -> tuple[Floats, Floats | None]:
-        numbers, d = self._numbers(start, stop), len(self.names)
+        return self._split(start, stop, self._raw(0 if self._by_columns else stop - start))
+
+    def _raw(self, rows: int) -> Any:
+        return np.empty((rows, self._width), dtype=self._dtype)
+
+    def _split(self, start: int, stop: int, raw: Any) -> tuple[Floats, Floats | None]:
+        numbers, d = self._numbers(start, stop, raw), len(self.names)
         if not self.weighted:
             return numbers, None
         return np.ascontiguousarray(numbers[:, :d]), numbers[:, d].copy()
 
-    def _numbers(self, start: int, stop: int) -> Floats:
+    def _numbers(self, start: int, stop: int, raw: Any) -> Floats:
         m, size = stop - start, self._dtype.itemsize
         if self._by_columns:
-            raw = np.empty((len(self._places), m), dtype=self._dtype)
-            for row, place in zip(raw, self._places, strict=True):
+            columns = np.empty((len(self._places), m), dtype=self._dtype)
+            for row, place in zip(columns, self._places, strict=True):
                 self.file.read_into(row, self._offset + (place * self.n + start) * size)
-            return as_numbers(raw.T)
-        raw = self._room(m)
-        self.file.read_into(raw, self._offset + start * self._width * size)
+            return as_numbers(columns.T)
+        self.file.read_into(raw[:m], self._offset + start * self._width * size)
         every = self._places == list(range(self._width))
-        return as_numbers(raw if every else raw[:, self._places])
-
-    def _room(self, m: int) -> Any:
-        """Memory for m rows that the thread uses again: that of a new array is cleared first."""
-        room = getattr(self._own, "room", None)
-        if room is None or len(room) < m:
-            room = self._own.room = np.empty((m, self._width), dtype=self._dtype)
-        return room[:m]
+        return as_numbers(raw[:m] if every else raw[:m, self._places])
 
 
 def as_numbers(raw: Any) -> Floats:

@@ -6,5 +6,6 @@ from elubench.studies.running import load_results as load_results
 from elubench.studies.running import load_traces as load_traces
 from elubench.studies.running import run_study as run_study
 from elubench.studies.running import study_progress as study_progress
+from elubench.studies.running import study_rows as study_rows
 
-__all__ = ["load_results", "load_traces", "merge_studies", "run_study"]
+__all__ = ["load_results", "load_traces", "merge_studies", "run_study", "study_rows"]

@@ -106,7 +106,7 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
 
             def ran(
                 kind: str = kind, contestant: Contestant = contestant
-            ) -> tuple[dict[str, Any], Any]:
+            ) -> tuple[dict[str, Any], Run]:
                 start = start_at(kind, block.start_norm, model, train, spec.seed, group)
                 return _one(block, contestant, model, train, held, start, goal, reference)
 
@@ -114,8 +114,9 @@ def _group(spec: Spec, block: Block, group: Group) -> Iterator[tuple[dict[str, A
             if ended is None:
                 yield {**identity, **_failed(message)}, None
                 continue
-            outcome, trace = ended
-            yield {**identity, **outcome, **shapes}, _thinned(trace, identity, block, model, train)
+            outcome, done = ended
+            kept = _thinned(done.trace, identity, block, model, train) if block.traces else None
+            yield {**identity, **outcome, **shapes}, kept
 
 
 def _tried(work: Callable[[], T]) -> tuple[T | None, str]:
@@ -209,8 +210,8 @@ def _one(
     start: Floats,
     goal: _Goal,
     reference: Reference | None,
-) -> tuple[dict[str, Any], Any]:
-    """One run as the outcome and time columns of its row, and its trace."""
+) -> tuple[dict[str, Any], Run]:
+    """One run, and the outcome and time columns of its row."""
     (radius, truth), true_scale = goal, np.ones(model.n_scales(train.d))
 
     def go(stop: float | None) -> Run:
@@ -263,7 +264,7 @@ def _one(
         outcome["mle_location_error"] = reference.location_error
         outcome["mle_gap"] = reference.gap
         outcome["mle_converged"] = reference.converged
-    return outcome, ended.trace
+    return outcome, ended
 
 
 def _hit(ended: Run, radius: float) -> dict[str, float] | None:
@@ -271,8 +272,8 @@ def _hit(ended: Run, radius: float) -> dict[str, float] | None:
 
     Raises LookupError where iterates that were not recorded leave it open.
     """
-    t = ended.trace["t"].to_numpy()
-    inside = np.flatnonzero(ended.trace["location_error"].to_numpy() <= radius)
+    t = ended.columns["t"]
+    inside = np.flatnonzero(ended.columns["location_error"] <= radius)
     last = int(inside[0]) if len(inside) else len(t) - 1
     if t[last] != last:
         raise LookupError
@@ -280,21 +281,18 @@ def _hit(ended: Run, radius: float) -> dict[str, float] | None:
 
 
 def _at(ended: Run, place: int) -> dict[str, float]:
-    found = ended.trace.iloc[place]
     return {
-        "iterations": int(found["t"]),
-        "passes": float(found["passes"]),
+        "iterations": int(ended.columns["t"][place]),
+        "passes": float(ended.columns["passes"][place]),
         "cost": float(ended.costs()[place]),
-        "seconds": float(found["seconds"]),
+        "seconds": float(ended.columns["seconds"][place]),
     }
 
 
 def _thinned(
     trace: Any, identity: dict[str, Any], block: Block, model: Model, train: Sample
-) -> pa.Table | None:
+) -> pa.Table:
     """At most ``block.traces`` rows of the trace, spread evenly, first and last among them."""
-    if not block.traces:
-        return None
     count = min(block.traces, len(trace))
     kept = trace.iloc[np.unique(np.linspace(0, len(trace) - 1, count).round().astype(int))]
     made: dict[str, Any] = {}

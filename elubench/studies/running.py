@@ -11,6 +11,7 @@ early are a fair sample of it, and two processes on one folder share the work. S
 from __future__ import annotations
 
 import random
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -115,6 +116,16 @@ def _completed(
     rows, done = store.check(cut.expected, repair=True)
     seconds = tally.progress().seconds
     return Tally(study, cut, rows, done).progress(seconds)
+
+
+def study_rows(spec: Spec | Mapping[str, Any] | str | Path) -> pd.DataFrame:
+    """Run a small study and return its rows, as :func:`load_results` does; nothing is kept.
+
+    ``spec`` is that of :func:`run_study`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run_study(spec, folder)
+        return load_results(folder)
 
 
 def load_results(out: str | Path) -> pd.DataFrame:

@@ -30,10 +30,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from elubench.studies.rows import completed
+from elubench.studies.whole import TEMPORARY
+from elubench.studies.whole import write_whole as write_whole
 
 FORMAT = 1  # of the folder and its columns
-#: What a file is called until it is whole; a process that is killed leaves it behind.
-TEMPORARY = ".tmp-"
 _ABANDONED_SECONDS = 600.0  # the writer of an older temporary file is gone
 _READERS = 4
 
@@ -347,38 +347,6 @@ def packed(
     """A task's tables as the contents of its files."""
     labels = {"study": hash, "task": task}
     return parquet(rows, **labels), None if traces is None else parquet(traces, **labels)
-
-
-def write_whole(path: Path, content: bytes, keep: bool = False) -> None:
-    """Put a whole file in place atomically; with ``keep`` only if there is none."""
-    temporary = path.parent / f"{TEMPORARY}{uuid.uuid4().hex}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if keep:
-            try:
-                os.link(temporary, path)
-            except FileExistsError:
-                return
-            except OSError:  # a file system without links
-                os.replace(temporary, path)
-        else:
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _flush_folder(path.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Flush the rename itself to disk, where the system allows it."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

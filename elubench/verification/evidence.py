@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from elubench.algorithms.known import numbers_in
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -46,7 +48,11 @@ def chosen(frame: pd.DataFrame, conditions: Mapping[str, Any]) -> pd.Series[bool
     """Which rows satisfy conditions as :meth:`Evidence.rows` takes them."""
     keep = pd.Series(True, index=frame.index)
     for column, value in conditions.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and column == "options":
+            for text in frame[column].unique():
+                if not value.items() <= numbers_in(text).items():
+                    keep &= frame[column] != text
+        elif isinstance(value, Mapping):
             ends = value.get("least", -math.inf), value.get("most", math.inf)
             keep &= frame[column].astype(float).between(*ends)
         else:

@@ -19,7 +19,8 @@ import pandas as pd
 
 from elubench import checks, studies
 from elubench.studies import reading
-from elubench.studies.store import TEMPORARY, StoreError, write_whole
+from elubench.studies.store import StoreError, write_whole
+from elubench.studies.whole import TEMPORARY
 from elubench.verification.evidence import Evidence
 from elubench.verification.paper import Paper
 

@@ -29,6 +29,7 @@ import pandas as pd
 import pyarrow as pa
 
 from elubench import checks, rates
+from elubench.algorithms.known import numbers_in
 from elubench.rates.corrections import power_of
 from elubench.rates.exponents import check_statistic
 from elubench.studies.rows import IDENTITY, OUTCOME, SCHEMA, TIME
@@ -57,6 +58,7 @@ _EXPECTS = ("what", "stated", "tolerance", "least", "most", "rivals")
 _MEASURES = {
     "exponent": ("of", "by", "statistic", "terms", "controls", *_EXPECTS),
     "growth": ("of", "by", "law"),
+    "per_log": ("of", "by", *_EXPECTS),
     "ratio": ("of", "over", "under", *_EXPECTS),
     "share": ("that", *_EXPECTS),
 }
@@ -108,7 +110,7 @@ class _Written:
         parts = {"": rows}
         if self.each:
             groups = rows.groupby(self.each, sort=True)
-            parts = {f"{self.each} = {value}": part for value, part in groups}
+            parts = {_place(self.each, value): part for value, part in groups}
         try:
             taken = tuple(self.take(part, where) for where, part in parts.items())
         except (rates.TooLittle, NoEvidence):
@@ -200,10 +202,7 @@ def _exponent(given: dict[str, Any], of: str) -> Made:
 
 def _growth(given: dict[str, Any], of: str) -> Made:
     law = checks.choice(given.get("law"), "law", ("logarithm", "power"))
-    by = checks.choice(given.get("by", "n"), "by", tuple(_AXES))
-    if not _counts(of):
-        known = ", ".join(filter(_counts, _NUMBERS))
-        raise ValueError(f"of must be one of {known}, got {of!r}")
+    by = _counted_by(given, of)
     expected = predicts_better(law)
     how = (
         f"The laws a + b ln {by} and a {by}^b are fitted to the median {_words(of)} without the two "
@@ -218,6 +217,26 @@ def _growth(given: dict[str, Any], of: str) -> Made:
         return contest(expected, found, law, where)
 
     return expected, how, take
+
+
+def _per_log(given: dict[str, Any], of: str) -> Made:
+    by = _counted_by(given, of)
+    expected = _expectation(given, f"{_words(of)} per unit of ln {by}")
+    how = f"Slope of the median {_words(of)} against ln {by}, over the upper half of the values"
+
+    def take(rows: pd.DataFrame, where: str) -> Measurement:
+        found = rates.growth(rows, of, _spent(of), by, LEVEL)
+        return Measurement(expected, *found.slope_per_log, "upper half of the sizes", where)
+
+    return expected, how, take
+
+
+def _counted_by(given: dict[str, Any], of: str) -> str:
+    """What a count to the radius is held against."""
+    if not _counts(of):
+        known = ", ".join(filter(_counts, _NUMBERS))
+        raise ValueError(f"of must be one of {known}, got {of!r}")
+    return checks.choice(given.get("by", "n"), "by", tuple(_AXES))
 
 
 def _ratio(given: dict[str, Any], of: str) -> Made:
@@ -258,6 +277,7 @@ def _share(given: dict[str, Any], of: str) -> Made:
 _MAKERS: dict[str, Callable[[dict[str, Any], str], Made]] = {
     "exponent": _exponent,
     "growth": _growth,
+    "per_log": _per_log,
     "ratio": _ratio,
     "share": _share,
 }
@@ -306,6 +326,10 @@ def _conditions(given: Any, name: str) -> dict[str, Any]:
         if column not in _COLUMNS:
             raise ValueError(f"{at} is not a column; columns are {', '.join(_COLUMNS)}")
         kind = _COLUMNS[column]
+        if isinstance(value, dict) and column == "options":
+            for key, option in value.items():
+                checks.real(option, f"{at}.{key}")
+            continue
         if isinstance(value, dict) and kind not in (pa.string(), pa.bool_()):
             _only(value, ("least", "most"), at=f"{at}.")
             for key, end in value.items():
@@ -342,12 +366,22 @@ def _words(column: str) -> str:
     return column.replace("_to_radius", " to the radius").replace("_", " ")
 
 
+def _place(column: str, value: Any) -> str:
+    """Which part of the rows a measurement is about, in words."""
+    options = numbers_in(value) if column == "options" else {}
+    if options:
+        return ", ".join(f"{key} = {number(option)}" for key, option in options.items())
+    return f"{column} = {value}"
+
+
 def _runs(conditions: Conditions) -> str:
     """Runs that satisfy conditions, in words."""
     said = []
     for column, value in conditions.items():
         listed = value if isinstance(value, list) else [value]
-        if isinstance(value, dict):
+        if isinstance(value, dict) and column == "options":
+            said += [f"{key} = {number(option)}" for key, option in value.items()]
+        elif isinstance(value, dict):
             ends = [f"at {key} {number(end)}" for key, end in value.items()]
             said.append(f"{_words(column)} {' and '.join(ends)}")
         elif all(isinstance(one, str) for one in listed):

@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
+import pandas as pd
+
 from elubench.rates import Interval
 from elubench.verification.expectations import Expectation, Rival
 
@@ -182,6 +184,29 @@ class Finding:
             "remarks": list(self.remarks),
             "measurements": [one.as_dict() for one in self.measurements],
         }
+
+
+def as_table(findings: Iterable[Finding]) -> pd.DataFrame:
+    """One row per claim, with the measurement that decides; NaN where there is none.
+
+    ``theory`` is the value that the claim states, and values from ``least`` to ``most`` agree with it.
+    """
+    rows = []
+    for finding in findings:
+        row: dict[str, Any] = {
+            "key": finding.claim.key,
+            "claim": finding.claim.title,
+            "verdict": finding.verdict,
+            "quantity": "",
+            **dict.fromkeys(("measured", "low", "high", "theory", "least", "most"), math.nan),
+            "place": finding.claim.place,
+        }
+        if (one := finding.decisive) is not None:
+            least, most = one.expected.accepted
+            row |= {"quantity": one.quantity, "measured": one.value, "low": one.low}
+            row |= {"high": one.high, "theory": one.expected.stated, "least": least, "most": most}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def counted(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:

@@ -15,7 +15,7 @@ from conftest import needs_jit
 import elubench as eb
 from fuzz.naive_em import best, one_gaussian
 
-CASES = int(os.environ.get("ELUBENCH_FUZZ", "30"))
+CASES = int(os.environ.get("ELUBENCH_FUZZ", "20"))
 SEED = int(os.environ.get("ELUBENCH_FUZZ_SEED", "0"))
 MODELS = ("isotropic", "diagonal", "general")
 

@@ -1,10 +1,7 @@
-"""The paper's panels in numbers: what their captions say, compared with the runs that remake them.
+"""Steps of a fixed factor in the error: how linear and sublinear convergence are told apart.
 
-Left-hand panels: ELU converges to the radius linearly and then diverges, EM converges sublinearly.
-Speeds are compared by steps of a fixed factor in the error: under linear convergence each step takes as
-many iterations as the one before; under a power law t^(-1/alpha), factor^alpha times as many.
-
-Right-hand panels: the errors of the validated iterate fall like a power of n.
+Under linear convergence each step takes as many iterations as the one before; under a power law
+t^(-1/alpha), factor^alpha times as many.
 """
 
 from __future__ import annotations
@@ -14,17 +11,13 @@ import math
 import numpy as np
 import pandas as pd
 
-from elubench import rates
 from elubench.checks import Floats
 from elubench.papers.beyond_em import theory
-from elubench.verification.expectations import near
-from elubench.verification.verdicts import LEVEL, Measurement
 
 #: The factor of a step in the error.
 FACTOR = math.sqrt(2.0)
 #: Paths are followed to this multiple of their smallest error: closer, they turn.
 _CLOSE = 1.1
-_STATED = {"location_error": "location_n", "scale_error": "scale_n"}
 
 
 def step_times(path: pd.DataFrame, factor: float = FACTOR) -> list[float]:
@@ -42,28 +35,6 @@ def step_times(path: pd.DataFrame, factor: float = FACTOR) -> list[float]:
         between = math.log(error[after - 1] / target) / math.log(error[after - 1] / error[after])
         times.append(float(t[after - 1] + between * (t[after] - t[after - 1])))
     return times
-
-
-def descents(paths: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """One row per algorithm of a left-hand panel, medians over replicates.
-
-    ``closest`` is the smallest error in units of the radius, ``after`` the iterations it took,
-    ``ended`` how most runs ended, ``slowing`` the iterations of the last step in the error over those
-    of the step before: 1 where convergence is linear (see the module), nan with fewer than two steps.
-    """
-    rows = []
-    for name, part in paths.groupby("algorithm"):
-        radius = float(part["radius"].iloc[0])
-        found = []
-        for _, path in part.groupby("replicate"):
-            error = path["location_error"].to_numpy(dtype=float)
-            times = np.diff(step_times(path), prepend=0.0)
-            slowing = times[-1] / times[-2] if len(times) > 1 else math.nan
-            found.append((error.min() / radius, float(path["t"].iloc[error.argmin()]), slowing))
-        closest, after, slowing = np.median(np.array(found), axis=0)
-        ended = kept.loc[kept["algorithm"] == name, "status"].mode().iloc[0]
-        rows.append((name, closest, after, ended, slowing))
-    return pd.DataFrame(rows, columns=["algorithm", "closest", "after", "ended", "slowing"])
 
 
 def steps_outside(paths: pd.DataFrame) -> list[Floats]:
@@ -85,20 +56,3 @@ def steps_outside(paths: pd.DataFrame) -> list[Floats]:
 def linear_step(model: str, d: int, beta: float) -> float:
     """The iterations of a step of ELU by theory: its error falls by beta^(1/alpha) in each."""
     return theory.homogeneity(model, d).value * math.log(FACTOR) / math.log(1.0 / beta)
-
-
-def sublinear(model: str, d: int) -> float:
-    """``slowing`` of EM by theory: the factor to the power alpha."""
-    return float(FACTOR ** theory.homogeneity(model, d).value)
-
-
-def slopes(rows: pd.DataFrame, algorithm: str = "ELU") -> dict[str, Measurement]:
-    """Exponents of n in the validated errors of a right-hand panel, by the column of the error."""
-    part = rows[rows["algorithm"] == algorithm]
-    stated = theory.rates(str(part["model"].iloc[0]), int(part["d"].iloc[0]), "elu")
-    found = {}
-    for column, name in _STATED.items():
-        fit = rates.exponent(part, value=column, level=LEVEL)
-        value, quantity = getattr(stated, name), f"exponent of n, {column.replace('_', ' ')}"
-        found[column] = Measurement(near(quantity, value, 0.2 * abs(value)), *fit.interval)
-    return found

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pandas as pd
 
 from elubench.papers.beyond_em.rows import DIMENSIONS, to_radius, validated
+from elubench.plot.radius import race_table
+from elubench.plot.style import in_order, size
 from elubench.report.captions import about, sentence
 from elubench.report.html import PageTable
-from elubench.report.race import priced, race_table
-from elubench.report.style import in_order, size
+from elubench.report.race import priced
 from elubench.verification.evidence import Evidence
 
 _NONE = "–"  # noqa: RUF001

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from elubench.papers.beyond_em.figures.crossover import heat_map
 from elubench.papers.crossover.claims.meeting import ratio_cdf, ratio_of
 from elubench.papers.crossover.theory import meeting
+from elubench.plot.style import SHADES, THEORY, legend_below, new_figure, styled
 from elubench.report.captions import about
 from elubench.report.figures import FigureMaker
-from elubench.report.style import SHADES, THEORY, legend_below, new_figure, styled
 from elubench.verification.evidence import Evidence
 
 #: Column of `ratios`, title, and the colours: dark is bad.

@@ -61,6 +61,7 @@ from scipy.integrate import solve_ivp
 from elubench import checks
 from elubench.checks import Floats
 from elubench.models.flatness import location_scale
+from elubench.papers.beyond_em.separation import contraction as contraction
 
 _REACH, _STEP = 12.0, 1.0 / 16.0  # of the rule of integration, in standard deviations
 _COUNTED = 1_000  # iterations that are made one by one

@@ -12,12 +12,8 @@ from matplotlib.lines import Line2D
 from elubench.papers.beyond_em.rival_tables import passes
 from elubench.papers.singularity import theory
 from elubench.papers.singularity.claims.shared import MODELS
-from elubench.report.captions import about, sentence, steps
-from elubench.report.errors import root_mean_square
-from elubench.report.figures import FigureMaker
-from elubench.report.html import PageTable
-from elubench.report.race import passes_figure
-from elubench.report.style import (
+from elubench.plot.against_n import statistic_of
+from elubench.plot.style import (
     THEORY,
     legend_below,
     new_figure,
@@ -27,6 +23,10 @@ from elubench.report.style import (
     slope_line,
     styled,
 )
+from elubench.report.captions import about, sentence, steps
+from elubench.report.figures import FigureMaker
+from elubench.report.html import PageTable
+from elubench.report.race import passes_figure
 from elubench.verification.evidence import Evidence
 
 #: Curves of the first figure: a model's name in the rows, its label, marker and exponents of n.
@@ -52,7 +52,7 @@ def rates_figure(rows: pd.DataFrame) -> Figure:
     for number, name in enumerate(names):
         label, marker, slope, text = _CURVES[name]
         part, colour = rows[rows["model"] == name], shade(number, len(names))
-        error = root_mean_square(part, "mle_location_error")
+        error = statistic_of(part, "mle_location_error")
         count = part.groupby("n")["iterations_to_radius"].median()
         for axes, curve in ((left, error), (right, count)):
             axes.plot(curve.index, curve, marker, color=colour)
@@ -135,7 +135,7 @@ def crossover_figure(table: pd.DataFrame) -> Figure:
     axes.axhline(theory.crossover_rms(0.0), **THEORY)
     sizes = sorted(table["n"].unique())
     for number, n in enumerate(sizes):
-        curve = root_mean_square(table[table["n"] == n], "error", by="ratio")
+        curve = statistic_of(table[table["n"] == n], "error", by="ratio")
         place = curve.index.to_numpy(dtype=float) * 1.05 ** (number - 0.5 * (len(sizes) - 1))
         spread = curve / np.sqrt(2.0 * table["replicate"].nunique())
         axes.errorbar(

@@ -67,22 +67,24 @@ def regression(
     seed: int,
     sizes: Sequence[int] = (1_000, 10_000, 100_000),
     weights: Sequence[float] = (0.5, 0.7),
-    replicates: int = 100,
+    replicates: int = 300,
 ) -> pd.DataFrame:
     """Two regressions y = -x.theta + e and y = x.theta + e fitted to y = e; d = 1, covariates N(0, 1).
 
-    With the covariates' second moment known, the likelihood is that of a known scale on the products
-    z = y x, which are not Gaussian. One row per sample and weight: ``error`` is that of the MLE.
+    With x divided by the root of its mean square, theta is multiplied by it, and the likelihood is that
+    of a known scale on the products z = y x, which are not Gaussian. In more dimensions the same holds
+    with a root of mean x x'. One row per sample and weight: ``error`` is that of the MLE.
     """
 
     def found() -> Iterator[tuple[float, ...]]:
         for n in sizes:
             for k in range(replicates):
                 x, y = np.random.default_rng([seed, n, k]).standard_normal((2, n))
-                sample = ArraySample((x * y)[:, None])
+                root = math.sqrt(float(np.mean(x * x)))
+                sample = ArraySample((x / root * y)[:, None])
                 for weight in weights:
                     best = maximum_likelihood(KnownScale(weight), sample)
-                    yield n, weight, k, best.location_error
+                    yield n, weight, k, best.location_error / root
 
     return pd.DataFrame(found(), columns=["n", "weight", "replicate", "error"])
 

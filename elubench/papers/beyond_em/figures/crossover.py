@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from elubench.papers.beyond_em.separation import verdicts
-from elubench.report.style import new_figure, size, styled
+from elubench.plot.style import new_figure, size, styled
 
 #: Dark is bad in both rows; cividis and its like keep their order for every kind of eye.
 _ROWS: tuple[tuple[str, str, str, Any], ...] = (

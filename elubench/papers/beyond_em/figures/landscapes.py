@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.papers.beyond_em import theory
-from elubench.report.style import (
+from elubench.plot import landscape as draw_landscape
+from elubench.plot.style import (
     THEORY,
     handle,
     legend_below,
     look_of,
     new_figure,
-    power,
     power_ticks,
     shade,
     size,
@@ -74,29 +75,18 @@ def draw_profiles(left: Axes, right: Axes, profiles: pd.DataFrame) -> None:
 
 def draw_diagonal(left: Axes, right: Axes, landscape: pd.DataFrame, flows: pd.DataFrame) -> None:
     """The diagonal loss at d = 2 as a map, with EM and ELU from an equal and a generic start."""
-    gap = landscape.pivot(index="theta_2", columns="theta_1", values="gap")
-    levels = np.log10(np.maximum(gap, 1e-12))
-    marks = np.arange(-9.0, 0.1, 1.0)
-    filled = left.contourf(
-        gap.columns, gap.index, levels, levels=marks, cmap="Greys_r", extend="min", alpha=0.55
-    )
-    figure = left.get_figure()
-    assert figure is not None
-    bar = figure.colorbar(filled, ax=left, shrink=0.9, pad=0.02, ticks=[-8, -6, -4, -2, 0])
-    bar.ax.set_yticklabels([power(10.0**k) for k in (-8, -6, -4, -2, 0)])
-    bar.set_label("loss above its minimum", fontsize=8.5)
-    for start, marker in (("equal", "o"), ("generic", "s")):
-        here = flows[flows["start"] == start]
-        for name in ("EM", "ELU"):
-            _draw_path(left, right, here[here["algorithm"] == name], name, start == "equal")
-        begin = here.iloc[0]
-        left.plot(begin["theta_1"], begin["theta_2"], marker, color="black", ms=6, zorder=4)
-    left.set_xlim(landscape["theta_1"].min(), landscape["theta_1"].max())
-    left.set_ylim(landscape["theta_2"].min(), landscape["theta_2"].max())
-    left.set_aspect("equal")
-    left.set_xlabel(r"$\theta_1$")
-    left.set_ylabel(r"$\theta_2$")
+    draw_landscape(landscape, flows, legend=False, ax=left)
     left.set_title("diagonal, d = 2: iterates on the loss")
+    for (name, start), path in flows[flows["t"] > 0].groupby(["algorithm", "start"]):
+        equal, colour = start == "equal", look_of(str(name)).colour
+        style: dict[str, Any] = {
+            "linestyle": "-" if equal else ":",
+            "linewidth": 1.6 if equal else 2.0,
+        }
+        right.plot(path["t"], path["norm"], color=colour, **style)
+        if path["status"].iloc[-1] == "diverged":
+            last = path.iloc[-1]
+            right.plot(last["t"], last["norm"], "x", color=colour, markersize=7, mew=2.0)
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xlim(1.0, flows["t"].max())
@@ -106,26 +96,6 @@ def draw_diagonal(left: Axes, right: Axes, landscape: pd.DataFrame, flows: pd.Da
     right.set_ylabel(r"$|\theta_t|$")
     power_ticks(right, "x")
     power_ticks(right, "y")
-
-
-def _draw_path(left: Axes, right: Axes, path: pd.DataFrame, name: str, equal: bool) -> None:
-    kind = look_of(name)
-    style = "-" if equal else ":"
-    width = 1.6 if equal else 2.0
-    wide = 2.0 if name == "EM" and equal else 0.0  # to show under ELU on the diagonal
-    left.plot(
-        path["theta_1"].abs(),
-        path["theta_2"].abs(),
-        color=kind.colour,
-        linestyle=style,
-        linewidth=width + wide,
-        zorder=3.0,
-    )
-    later = path[path["t"] > 0]
-    right.plot(later["t"], later["norm"], color=kind.colour, linestyle=style, linewidth=width)
-    if path["status"].iloc[-1] == "diverged":
-        last = later.iloc[-1]
-        right.plot(last["t"], last["norm"], "x", color=kind.colour, markersize=7, mew=2.0)
 
 
 @styled

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.papers.beyond_em.law_samples import LOCATION, TIME, law_cdf
-from elubench.report.style import SHADES, THEORY, legend_below, new_figure, size, styled
+from elubench.plot.style import SHADES, THEORY, legend_below, new_figure, size, styled
 
 _PANELS = (
     (LOCATION, 1, "location of the optimum, d = 1", r"$n^{1/8}\,|\hat\theta|$"),

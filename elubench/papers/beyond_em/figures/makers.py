@@ -31,13 +31,14 @@ from elubench.papers.beyond_em.rows import (
     to_radius,
     validated,
 )
+from elubench.plot.style import size
 from elubench.report.captions import about, sentence, steps
+from elubench.report.chart import cost_chart, race_chart
 from elubench.report.cost_figure import costs_figure
 from elubench.report.errors import dimensions_figure, starts_figure
 from elubench.report.figures import FigureMaker
 from elubench.report.race import cost_figure, passes_figure, priced, run_time_figure
 from elubench.report.slope_figure import local_slopes_figure
-from elubench.report.style import size
 from elubench.verification.evidence import Evidence
 
 
@@ -252,6 +253,7 @@ _ALL: tuple[FigureMaker, ...] = (
         cost_figure,
         _cost_words,
         rivals=True,
+        numbers=cost_chart,
     ),
     FigureMaker(
         "passes",
@@ -263,6 +265,7 @@ _ALL: tuple[FigureMaker, ...] = (
         passes_figure,
         _passes_words,
         rivals=True,
+        numbers=race_chart,
     ),
     FigureMaker(
         "run-time",

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from elubench.papers.beyond_em import theory
-from elubench.report.errors import root_mean_square
-from elubench.report.style import (
+from elubench.plot import traces
+from elubench.plot.against_n import statistic_of
+from elubench.plot.style import (
     QUIET,
     fraction,
     handle,
@@ -29,7 +30,6 @@ from elubench.report.style import (
 #: Drawn in front; what the paper does not have stands faint behind.
 MAIN = ("EM", "ELU", "CentredELU")
 _FAINT = 0.45
-_DEPTH = 0.05  # how far below the radius an error is still shown
 
 
 @styled
@@ -42,9 +42,12 @@ def paper_figure(paths: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -
     sizes : rows over several n, with validation.
     """
     figure, (left, right) = new_figure(2, height=3.5)
-    draw_paths(left, paths, kept)
-    draw_errors(right, sizes)
     names = in_order([*paths["algorithm"], *sizes["algorithm"]])
+    rivals = [name for name in names if name not in MAIN]
+    traces(paths, kept=kept, faint=rivals, legend=False, ax=left)
+    n, d = kept["n"].iloc[0], kept["d"].iloc[0]
+    left.set_title(f"error by iteration, n = {size(n)}, d = {d}")
+    draw_errors(right, sizes)
     handles: list[Any] = [handle(name, faint=name not in MAIN) for name in names]
     handles.append(
         Line2D([], [], color="black", marker="D", linestyle="", markersize=6, label="validated")
@@ -64,60 +67,6 @@ def paper_figure(paths: pd.DataFrame, kept: pd.DataFrame, sizes: pd.DataFrame) -
     return figure
 
 
-def draw_paths(axes: Axes, paths: pd.DataFrame, kept: pd.DataFrame) -> None:
-    """The location's error against iterations, from the first, with the radius and what is kept."""
-    radius = float(kept["radius"].iloc[0])
-    for name in reversed(in_order(paths["algorithm"])):
-        kind, main = look_of(name), name in MAIN
-        part = paths[(paths["algorithm"] == name) & (paths["t"] > 0)]
-        for _, run in part.groupby("replicate"):
-            error = run["location_error"].to_numpy(dtype=float, na_value=np.nan)
-            axes.plot(
-                run["t"],
-                np.where(error > 0.0, error, np.nan),
-                color=kind.colour,
-                linestyle=kind.dash,
-                linewidth=kind.width if main else 1.1,
-                alpha=0.9 if main else _FAINT,
-                zorder=2.5 if main else 2.0,
-            )
-    for name in (name for name in MAIN if name in set(kept["algorithm"])):
-        part = kept[(kept["algorithm"] == name) & (kept["selected"] > 0)]
-        axes.plot(
-            part["selected"].astype(float),
-            part["location_error"].astype(float),
-            "D",
-            color="black",
-            markersize=5.5,
-            markeredgecolor=look_of(name).colour,
-            markeredgewidth=1.2,
-            zorder=4.0,
-        )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.set_ylim(max(low, _DEPTH * radius), min(high, 20.0))
-    axes.set_xlim(1.0, None)
-    axes.axhline(radius, color=QUIET, linewidth=0.8, linestyle=":", zorder=1.0)
-    axes.annotate(
-        "radius",
-        (1.0, radius),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        xytext=(0.0, -2.0),
-        ha="right",
-        va="top",
-        color=QUIET,
-        fontsize=8.5,
-    )
-    n, d = kept["n"].iloc[0], kept["d"].iloc[0]
-    axes.set_title(f"error by iteration, n = {size(n)}, d = {d}")
-    axes.set_xlabel("iteration t")
-    axes.set_ylabel("error of the location")
-    power_ticks(axes, "x")
-    power_ticks(axes, "y")
-
-
 def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
     """Root mean square errors of the validated iterate against n, with the slopes of theory."""
     model, d = str(rows["model"].iloc[0]), int(rows["d"].iloc[0])
@@ -129,7 +78,7 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
         for column, face in (("location_error", kind.colour), ("scale_error", "white")):
             if column == "scale_error" and not main:
                 continue
-            found = root_mean_square(part, column)
+            found = statistic_of(part, column)
             axes.plot(
                 found.index,
                 found,
@@ -152,9 +101,7 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
             if above
             else [x for x in MAIN if x in set(rows["algorithm"])]
         )
-        found = pd.concat(
-            [root_mean_square(rows[rows["algorithm"] == name], column) for name in names]
-        )
+        found = pd.concat([statistic_of(rows[rows["algorithm"] == name], column) for name in names])
         if len(n) < 2 or found.empty:
             continue
         levels = found.to_numpy() / found.index.to_numpy(dtype=float) ** slope

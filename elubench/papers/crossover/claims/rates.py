@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from elubench.models.flatness import location_scale
 from elubench.papers.beyond_em.separation import contraction
 from elubench.papers.crossover import theory
 from elubench.papers.crossover.claims.shared import PLACE, where_of
 from elubench.verification.evidence import Evidence
-from elubench.verification.expectations import Expectation, near
+from elubench.verification.expectations import near
 from elubench.verification.measuring import Measured, corrected_of, rows_of, settings_of, table_of
 from elubench.verification.paper import Chapter
 from elubench.verification.verdicts import Measurement
@@ -23,130 +24,95 @@ _TOLERANCE, _NEXT = 0.02, 1 / 16  # of an exponent, and how far away its nearest
 GRID = {1: (0.0, 1 / 32, 1 / 16, 3 / 32), 2: (1 / 16, 1 / 8, 3 / 16), 4: (1 / 8, 3 / 16)}
 
 
-def _exponents(
-    quantity: str, exponent: Callable[[float, int], float]
-) -> dict[tuple[int, float], Expectation]:
-    """What is expected for each d and a: the exponent, and no other theory's.
-
-    Those are that of a = 0, that of one Gaussian, and exponents next to the one expected.
-    """
-    found = {}
-    for d, a in [(d, a) for d, several in GRID.items() for a in several]:
-        ends = {"well apart": exponent(0.0, d), "one Gaussian": exponent(1.0, d)}
-        stated = exponent(a, d)
-        for near_by in (stated - _NEXT, stated + _NEXT):
-            ends[f"n^({Fraction(near_by)})"] = near_by
-        rivals = {name: one for name, one in ends.items() if abs(one - stated) > _TOLERANCE}
-        found[d, a] = near(
-            f"exponent of n, {quantity}, {where_of(d, a)}", stated, _TOLERANCE, rivals
-        )
-    return found
-
-
-def _measured(
-    evidence: Evidence,
-    algorithm: str,
-    stop: str,
-    column: str,
-    statistic: str,
-    expected: dict[tuple[int, float], Expectation],
+def _claim(
+    key: str,
+    title: str,
+    statement: str,
+    how: str,
+    quantity: tuple[str, str, str],
+    exponent: Callable[[float, int], float],
     predicted: Callable[[float, float, int, float], float],
-) -> Measured:
-    """Exponents over n, with what the exact theory at each n differs from its power law taken out."""
-    rows = rows_of(evidence, algorithm=algorithm, stop=stop, validation=[math.nan])
-    rows = rows[~rows["block"].str.startswith(("map", "meeting"))]
-    measurements = []
-    for (d, a), one in expected.items():
-        part = rows[(rows["d"] == d) & (rows["true_a"] == a)]
-        if part.empty:
-            continue
-        h, unit = float(part["true_h"].iloc[0]), float(part["radius_constant"].iloc[0])
-        measurements.append(
-            corrected_of(
-                one,
-                part,
-                column,
-                statistic,
-                predicted=lambda n, h=h, a=a, d=d, unit=unit: predicted(h * n**-a, n, d, unit),
-                stated=one.stated,
+    **runs: Any,
+) -> None:
+    """A claim on the exponents of n in a quantity: its name, column and statistic over replicates.
+
+    Each is expected near theory's, and away from that of a = 0, that of one Gaussian and values next
+    to it. What the exact theory at each theta*, n, d and radius constant, ``predicted``, differs from
+    its power law is taken out.
+    """
+    name, column, statistic = quantity
+    expected = {}
+    for d, a in [(d, a) for d, several in GRID.items() for a in several]:
+        stated = exponent(a, d)
+        rivals = {"well apart": exponent(0.0, d), "one Gaussian": exponent(1.0, d)}
+        rivals |= {f"n^({Fraction(at)})": at for at in (stated - _NEXT, stated + _NEXT)}
+        rivals = {rival: at for rival, at in rivals.items() if abs(at - stated) > _TOLERANCE}
+        what = f"exponent of n, {name}, {where_of(d, a)}"
+        expected[d, a] = near(what, stated, _TOLERANCE, rivals)
+
+    @chapter.claim(key, title, PLACE, "ours", statement, how, list(expected.values()))
+    def _(evidence: Evidence) -> Measured:
+        rows = rows_of(evidence, validation=[math.nan], **runs)
+        rows = rows[~rows["block"].str.startswith(("map", "meeting"))]
+        measurements = []
+        for (d, a), one in expected.items():
+            part = rows[(rows["d"] == d) & (rows["true_a"] == a)]
+            if part.empty:
+                continue
+            h, unit = float(part["true_h"].iloc[0]), float(part["radius_constant"].iloc[0])
+            measurements.append(
+                corrected_of(
+                    one,
+                    part,
+                    column,
+                    statistic,
+                    predicted=lambda n, h=h, a=a, d=d, unit=unit: predicted(h * n**-a, n, d, unit),
+                    stated=one.stated,
+                )
             )
-        )
-    return Measured(tuple(measurements), settings_of(rows), (), ("map",))
+        return Measured(tuple(measurements), settings_of(rows), (), ("map",))
 
 
-_LOCATION = _exponents("location error of the optimum", theory.location_exponent)
-
-
-@chapter.claim(
+_claim(
     "location",
     "The location is known to n^(-1/2 + 3a) at d = 1 and n^(-1/2 + a) at d >= 2",
-    PLACE,
-    "ours",
     "Where the Gaussians are at theta* = h n^(-a), with a below 1/8 (d = 1) or 1/4 (d >= 2), the error "
     "of maximum likelihood is a multiple of n^(-1/2) theta*^(-3) or n^(-1/2)/theta*.",
-    "Exponents of n in the root mean square error of the optimum, over that of the exact information.",
-    list(_LOCATION.values()),
+    "Exponents of n in the root mean square error of the optimum, divided by that of the exact "
+    "information.",
+    ("location error of the optimum", "location_error", "rmse"),
+    theory.location_exponent,
+    lambda theta, n, d, _: theory.location_error(theta, n, d),
+    algorithm="NewtonAnderson",
+    stop="end",
 )
-def _(evidence: Evidence) -> Measured:
-    return _measured(
-        evidence,
-        "NewtonAnderson",
-        "end",
-        "location_error",
-        "rmse",
-        _LOCATION,
-        lambda theta, n, d, _: theory.location_error(theta, n, d),
-    )
-
-
-_SCALE = _exponents("squared scale error of the optimum", theory.scale_exponent)
-
-
-@chapter.claim(
+_claim(
     "scale",
     "The squared scale is known to n^(-1/2 + 2a) at d = 1 and n^(-1/2) at d >= 2",
-    PLACE,
-    "ours",
     "The squared scale follows the location at d = 1, with an error of order n^(-1/2) theta*^(-2); at "
     "d >= 2 it is known to n^(-1/2) at every theta*.",
     "As for the location.",
-    list(_SCALE.values()),
+    ("squared scale error of the optimum", "scale_error", "rmse"),
+    theory.scale_exponent,
+    lambda theta, n, d, _: theory.scale_error(theta, n, d),
+    algorithm="NewtonAnderson",
+    stop="end",
 )
-def _(evidence: Evidence) -> Measured:
-    return _measured(
-        evidence,
-        "NewtonAnderson",
-        "end",
-        "scale_error",
-        "rmse",
-        _SCALE,
-        lambda theta, n, d, _: theory.scale_error(theta, n, d),
-    )
-
-
-_ITERATIONS = _exponents("EM's iterations over log n", theory.iterations_exponent)
-
-
-def _iterations(theta: float, n: float, d: int, constant: float) -> float:
-    target = location_scale(d).radius_at(n, d, theta, constant)
-    return theory.em_iterations(theta, target, d)
-
-
-@chapter.claim(
+_claim(
     "iterations",
     "EM needs n^(6a) log n iterations at d = 1 and n^(2a) log n at d >= 2",
-    PLACE,
-    "ours",
     "EM's iterations to the statistical radius are a multiple of theta*^(-6) log n (d = 1) or "
     "theta*^(-2) log n (d >= 2): the crossover from log n to n^(3/4) and n^(1/2).",
     "Exponents of n in the median number of iterations until four times the radius about the truth, "
-    "over the count at infinite n, which has the logarithm.",
-    list(_ITERATIONS.values()),
+    "divided by the count at infinite n, which includes the logarithm.",
+    ("EM's iterations over log n", "iterations_to_radius", "median"),
+    theory.iterations_exponent,
+    lambda theta, n, d, constant: theory.em_iterations(
+        theta, location_scale(d).radius_at(n, d, theta, constant), d
+    ),
+    algorithm="EM",
+    stop="radius",
 )
-def _(evidence: Evidence) -> Measured:
-    return _measured(
-        evidence, "EM", "radius", "iterations_to_radius", "median", _ITERATIONS, _iterations
-    )
 
 
 _SLOWNESS = {

@@ -81,7 +81,7 @@ def _(evidence: Evidence) -> Measured:
     return Measured((price,), settings_of(rows), (), ("map",))
 
 
-_STALLS = near("exponent of n, error of ELU's validated iterate", 0.0, 0.1, {"n^(-1/2)": -1 / 2})
+_STALLS = near("exponent of n, error of ELU's validated iterate", 0.0, 0.02, {"n^(-1/2)": -1 / 2})
 
 
 @chapter.claim(
@@ -93,12 +93,13 @@ _STALLS = near("exponent of n, error of ELU's validated iterate", 0.0, 0.1, {"n^
     "then, the product of all |1 - step x curvature|, does not depend on n. At d = 1 one step is close "
     "to Newton's; at d = 2 and theta* = 1 the curvatures along and across theta* differ, and no step is "
     "right for both.",
-    "Exponent of n in the root mean square error at theta* = 1, n = 10^8 and more.",
+    "Exponent of n in the root mean square error at theta* = 1, n = 10^10 and more: there the error of "
+    "the optimum is negligible.",
     [_STALLS],
 )
 def _(evidence: Evidence) -> Measured:
     rows = rows_of(evidence, algorithm="ELU", stop="end", validation=[0.1], d=2, true_a=0.0)
-    rows = rows[rows["n"] >= _LARGE]
+    rows = rows[rows["n"] >= 100 * _LARGE]
     return Measured(
         (exponent_of(_STALLS, rows, "location_error"),), settings_of(rows), (), ("map",)
     )

@@ -249,14 +249,14 @@ _REGRESSION = {
 @chapter.claim(
     "regression",
     "Mixed linear regression follows the same two rates",
-    "appendix on mixtures of regressions",
+    "Appendix E of the arXiv version, mixture of regression",
     "remark",
     "Fit two regression lines through 0, with slopes -theta and theta and a known noise, to data "
     "without any slope. The error is of order n^(-1/4) with equal weights and n^(-1/2) with unequal "
     "ones.",
-    "Exponent of n in the root mean square error of the sample's optimum at d = 1, where the "
-    "covariates' second moment is taken as known: the products of response and covariate are then "
-    "fitted as if they were data of a known scale.",
+    "Exponent of n in the root mean square error of the sample's optimum at d = 1. With covariates "
+    "scaled to a mean square of 1, the likelihood is that of a known scale on the products of response "
+    "and covariate.",
     tuple(_REGRESSION.values()),
 )
 def _(evidence: Evidence) -> Measured:

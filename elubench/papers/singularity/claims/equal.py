@@ -6,10 +6,7 @@ import pandas as pd
 
 from elubench import rates
 from elubench.papers.singularity import theory
-from elubench.papers.singularity.claims.shared import (
-    MODELS,
-    to_radius,
-)
+from elubench.papers.singularity.claims.shared import MODELS, to_radius
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import at_least, at_most, nearer
 from elubench.verification.measuring import (
@@ -29,22 +26,20 @@ from elubench.verification.verdicts import LEVEL
 
 chapter = Chapter()
 
-_SLOW = nearer(
-    "exponent of n in the error of the sample's optimum",
-    -1 / 4,
-    {"n^(-1/8)": -1 / 8, "n^(-1/5)": -1 / 5, "n^(-1/3)": -1 / 3, "n^(-1/2)": -1 / 2},
-)
-_SLOW_EM = nearer(
-    "exponent of n in the error of EM's last iterate",
-    -1 / 4,
-    {"n^(-1/8)": -1 / 8, "n^(-1/5)": -1 / 5, "n^(-1/3)": -1 / 3, "n^(-1/2)": -1 / 2},
+_SLOW, _SLOW_EM = (
+    nearer(
+        f"exponent of n in the error of {what}",
+        -1 / 4,
+        {"n^(-1/8)": -1 / 8, "n^(-1/5)": -1 / 5, "n^(-1/3)": -1 / 3, "n^(-1/2)": -1 / 2},
+    )
+    for what in ("the sample's optimum", "EM's last iterate")
 )
 
 
 @chapter.claim(
     "equal-radius",
     "With equal weights the error is of order n^(-1/4)",
-    "abstract; the balanced case",
+    "abstract; Section 3, balanced fits",
     "theorem",
     "Two Gaussians of known scale with equal weights are fitted to one. The fixed point of EM is then "
     "at a distance of order (d/n)^(1/4) from the truth.",
@@ -53,7 +48,7 @@ _SLOW_EM = nearer(
     (_SLOW, _SLOW_EM),
 )
 def _(evidence: Evidence) -> Measured:
-    cells = {d: to_radius(evidence, 0.5, d) for d in (1, 2)}
+    cells = {d: to_radius(evidence, 0.5, d, "Moments") for d in (1, 2)}
     found = [
         exponent_of(_SLOW, rows, "mle_location_error", where=f"d = {d}")
         for d, rows in cells.items()
@@ -75,7 +70,7 @@ _NOT_LOG = predicts_better("power")
 @chapter.claim(
     "equal-iterations",
     "With equal weights EM needs n^(1/2) iterations",
-    "the balanced case",
+    "Section 3, balanced fits",
     "theorem",
     "With equal weights EM comes within the radius (d/n)^(1/4) only after a multiple of (n/d)^(1/2) "
     "iterations, up to logarithms: exponentially slower than with unequal ones.",
@@ -112,7 +107,7 @@ _ABOVE = at_least("EM's factor over the lower bound, smallest", 1.0)
 @chapter.claim(
     "equal-factor",
     "With equal weights EM stops contracting at the truth, at infinite n",
-    "the balanced case, population EM",
+    "Section 3, balanced fits at infinite n",
     "theorem",
     "With equal weights a step of EM at infinite n multiplies theta, of length r, by a factor between "
     "1/(1 + 2 r^2) and 1 - p + p/(1 + r^2/2), p = P(|Z| <= 1) + P(|Z| > 1)/2: below 1, but not by a "

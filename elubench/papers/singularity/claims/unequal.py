@@ -54,7 +54,7 @@ _STANDARD = {
 @chapter.claim(
     "unequal-radius",
     "With unequal weights the error is of order n^(-1/2)",
-    "abstract; the unbalanced case",
+    "abstract; Section 3, unbalanced fits",
     "theorem",
     "With fixed unequal weights 1 - w and w, the fixed point of EM is at a distance of order "
     "(d/n)^(1/2) from the truth.",
@@ -102,7 +102,7 @@ _LOCAL = {
 @chapter.claim(
     "unequal-factor",
     "With unequal weights EM contracts everywhere, at infinite n",
-    "the unbalanced case, population EM",
+    "Section 3, unbalanced fits at infinite n",
     "theorem",
     "With unequal weights a step of EM at infinite n multiplies theta by at most 1 - (1 - 2 w)^2 / "
     "2, wherever theta is. At the truth the factor is 4 w (1 - w), which is 1 - (1 - 2 w)^2 (derived "
@@ -144,7 +144,7 @@ _LOG = predicts_better("logarithm")
 @chapter.claim(
     "unequal-iterations",
     "With unequal weights EM needs O(log n) iterations",
-    "the unbalanced case",
+    "Section 3, unbalanced fits",
     "theorem",
     "With unequal weights EM converges geometrically, and a multiple of log(n/d) iterations brings "
     "it to the radius (d/n)^(1/2). With the factor 4 w (1 - w) at the truth the multiple is 0.5 / "

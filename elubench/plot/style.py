@@ -25,6 +25,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
+    Locator,
     MaxNLocator,
     NullFormatter,
     NullLocator,
@@ -135,8 +136,13 @@ def as_png(figure: Figure, dpi: float = DPI) -> bytes:
     return _saved(figure, "png", dpi=dpi, metadata={"Software": None})
 
 
+def as_pdf(figure: Figure) -> bytes:
+    """The figure as PDF, without dates."""
+    return _saved(figure, "pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+
+
 @styled
-def _saved(figure: Figure, kind: Literal["svg", "png"], **options: Any) -> bytes:
+def _saved(figure: Figure, kind: Literal["svg", "png", "pdf"], **options: Any) -> bytes:
     target = io.BytesIO()
     figure.savefig(target, format=kind, **options)
     return target.getvalue()
@@ -148,29 +154,52 @@ def _saved(figure: Figure, kind: Literal["svg", "png"], **options: Any) -> bytes
 def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 7, upto: float = math.inf) -> None:
     """A logarithmic axis with ticks at powers of ten, at most ``most`` of them, none above ``upto``.
 
-    Where less than two powers are in sight, round numbers between them are marked instead. Call it
-    last: it reads the limits.
+    Where less than two powers are in sight, round numbers between them are marked instead.
     """
     line = axes.xaxis if axis == "x" else axes.yaxis
-    low, high = sorted(axes.get_xlim() if axis == "x" else axes.get_ylim())
-    high = min(high, upto * (1.0 + 1e-9))
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    between: list[float] = []
-    if last - first >= 1:
-        stride = max(1, math.ceil((last - first + 1) / most))
-        phase = last if (last - first) % stride == 0 else 0  # both ends named, or multiples
-        powers = [k for k in range(first, last + 1) if (k - phase) % stride == 0]
-        line.set_major_locator(FixedLocator([10.0**k for k in powers]))
-        line.set_major_formatter(FuncFormatter(lambda x, _: power(x)))
-        if stride > 1:
-            between = [10.0**k for k in range(first, last + 1)]
-        elif last - first <= 2:
-            between = [m * 10.0**k for k in range(first - 1, last + 1) for m in range(2, 10)]
-    else:
-        line.set_major_locator(FixedLocator(_round_numbers(low, high)))
-        line.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
-    line.set_minor_locator(FixedLocator([x for x in between if low <= x <= high]))
+    line.set_major_locator(_Powers(most, upto, 0))
+    line.set_major_formatter(
+        FuncFormatter(lambda x, _: (power if _decades(*_seen(line, upto)) else plain)(x))
+    )
+    line.set_minor_locator(_Powers(most, upto, 1))
     line.set_minor_formatter(NullFormatter())
+
+
+class _Powers(Locator):
+    """Ticks of :func:`power_ticks`, for the limits that an axis has when it is drawn."""
+
+    def __init__(self, most: int, upto: float, kind: int):
+        self.most, self.upto, self.kind = most, upto, kind  # kind 0: major ticks; 1: minor ones
+
+    def __call__(self) -> Any:
+        return _places(*_seen(self.axis, self.upto), self.most)[self.kind]
+
+
+def _seen(line: Any, upto: float) -> tuple[float, float]:
+    """The limits of a logarithmic axis, the upper one at most ``upto``."""
+    low, high = sorted(line.get_view_interval())
+    return max(float(low), 1e-300), min(float(high), upto * (1.0 + 1e-9))
+
+
+def _decades(low: float, high: float) -> bool:
+    """Whether two powers of ten are in sight."""
+    return math.floor(math.log10(high) + 1e-9) - math.ceil(math.log10(low) - 1e-9) >= 1
+
+
+def _places(low: float, high: float, most: int) -> tuple[list[float], list[float]]:
+    """Major and minor ticks between two numbers."""
+    if not _decades(low, high):
+        return _round_numbers(low, high), []
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    stride = max(1, math.ceil((last - first + 1) / most))
+    phase = last if (last - first) % stride == 0 else 0  # both ends named, or multiples
+    powers = [10.0**k for k in range(first, last + 1) if (k - phase) % stride == 0]
+    between: list[float] = []
+    if stride > 1:
+        between = [10.0**k for k in range(first, last + 1)]
+    elif last - first <= 2:
+        between = [m * 10.0**k for k in range(first - 1, last + 1) for m in range(2, 10)]
+    return powers, [x for x in between if low <= x <= high]
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
@@ -299,7 +328,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]], room: float
     apart = 10.5 / 72.0 / height  # a line of text in units of the height of the axes
     to_axes = axes.transData + axes.transAxes.inverted()
     places = sorted((float(to_axes.transform((x, y))[1]), name, x, y) for name, x, y in ends)
-    targets = _spread([place for place, *_ in places], apart)
+    targets = spread([place for place, *_ in places], apart)
     at = float(to_axes.transform((last, ends[0][2]))[0]) + 0.035
     for target, (_, name, x, y) in zip(targets, places, strict=True):
         axes.annotate(
@@ -336,7 +365,7 @@ def _inches_high(axes: Axes) -> float:
     return 0.75 * high / (grid.nrows if grid is not None else 1)
 
 
-def _spread(places: Sequence[float], apart: float) -> list[float]:
+def spread(places: Sequence[float], apart: float) -> list[float]:
     """The nearest places, in the same order, no two closer than ``apart``.
 
     Groups that touch are merged and centred on the mean of what they want (pool adjacent violators).

@@ -29,15 +29,23 @@ _POINTS = 600  # on each curve
 _ROWS = 1 << 20  # drawn of a sample that is not in memory
 
 
-def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
-    """Draw a fit over its data.
+def fit(fit: Fit, data: Any, name: str | None = None) -> Figure:
+    """A fit over its data: densities of data and components, and quantiles against quantiles.
 
     Parameters
     ----------
-    fit : what ``elubench.fit`` returned.
-    data : the (n, d) array-like or the Sample that was fitted; of one on disk or on a cluster, a part of
-        the rows is drawn.
+    fit : what ``eb.fit`` returned.
+    data : the (n, d) array-like, frame or Sample that was fitted; of one on disk or on a cluster, a
+        part of the rows is drawn.
     name : what the axis is called at d = 1; by default x.
+
+    Returns
+    -------
+    A figure with two axes.
+
+    Examples
+    --------
+    >>> eb.plot.fit(eb.fit(x), x, "minutes")  # doctest: +SKIP
     """
     sample = data if isinstance(data, Sample) else ArraySample(data)
     if sample.d != fit.d:
@@ -47,10 +55,9 @@ def fit_figure(fit: Fit, data: Any, name: str | None = None) -> Figure:
 
     colours = sns.color_palette("colorblind")
     data_colour, mixture, first, second, single = (colours[k] for k in (7, 0, 1, 2, 4))
-    with sns.axes_style("ticks"), sns.plotting_context("notebook", font_scale=0.85):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes, beside = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
+    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes, beside = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
     edges = _edges(along, weights, math.sqrt(variance))
     heights, _ = np.histogram(along, bins=edges, weights=weights, density=True)
     axes.stairs(heights, edges, fill=True, color=data_colour, alpha=0.35, label="data")

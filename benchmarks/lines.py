@@ -1,0 +1,76 @@
+"""Lines of a table of limits, and how what they compare is timed."""
+
+import statistics
+import time
+from typing import NamedTuple
+
+import numba
+
+HEADINGS = ("what", "target", "measured", "ratio", "")
+WIDTHS = (37, 8, 20, 7, 4)
+
+
+class Line(NamedTuple):
+    """One row: ``ratio`` is what the target is about; ``target`` is such as ">= 120", or "" for none."""
+
+    what: str
+    target: str
+    measured: str
+    ratio: float
+
+    @property
+    def reached(self):
+        sign, limit = self.target.split()[:2]
+        limit = float(limit)
+        return self.ratio >= limit if sign == ">=" else self.ratio <= limit
+
+    def __str__(self):
+        verdict = ("yes" if self.reached else "NO") if self.target else ""
+        return columns(self.what, self.target, self.measured, f"{self.ratio:.3g}", verdict)
+
+
+def columns(*cells):
+    what, target, measured, ratio, verdict = cells
+    sized = zip((what, target, measured), WIDTHS, strict=False)
+    left = " ".join(cell.ljust(width) for cell, width in sized)
+    return f"{left} {ratio.rjust(WIDTHS[3])} {verdict}".rstrip()
+
+
+def seconds(value):
+    """A time in three digits with its unit."""
+    if value >= 1:
+        return f"{value:.3g} s"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+
+
+def in_turns(cases, rounds, at_least=0.02, rest=0.02):
+    """Median seconds of a call of each case; a round calls every case for ``at_least`` seconds.
+
+    Before that it waits for threads of the case before, which spin for a while: ``rest`` seconds.
+    """
+    calls = {}
+    for name, case in cases.items():
+        case()
+        start = time.perf_counter()
+        case()
+        calls[name] = max(1, round(at_least / max(time.perf_counter() - start, 1e-7)))
+    taken = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, case in cases.items():
+            time.sleep(rest)
+            case()
+            start = time.perf_counter()
+            for _ in range(calls[name]):
+                case()
+            taken[name].append((time.perf_counter() - start) / calls[name])
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def with_threads(threads, case):
+    """The case, always with this number of threads."""
+
+    def run():
+        numba.set_num_threads(threads)
+        return case()
+
+    return run
