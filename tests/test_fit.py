@@ -349,7 +349,7 @@ class TestAlgorithms:
             assert "validation_loss" not in fit.run.trace
 
     def test_budget_spent(self):
-        fit = eb.fit(two(200, 1, 1.0, seed=0), algorithm="em", max_iter=3)
+        fit = eb.fit(two(6000, 2, 0.7, seed=0), algorithm="em", max_iter=3)
         assert fit.status == "max_iter"
         assert any("max_iter" in note for note in fit.notes)
 
@@ -374,7 +374,7 @@ class TestSamples:
         assert fit.passes == other.passes == sample.reads
 
     def test_passes_with_validation(self):
-        sample = Splitting(eb.ArraySample(two(200, 2, 1.5, seed=1)))
+        sample = Splitting(eb.ArraySample(two(6000, 2, 1.5, seed=1)))
         fit = eb.fit(sample, algorithm="simultaneous", max_iter=20)
         assert 20 < fit.passes < 40
 
@@ -563,7 +563,7 @@ class TestWhatIsLeftToEM:
         assert left > 1.0
 
     def test_polyak_stops_where_one_gaussian_is_beaten(self):
-        X = np.exp(0.7 * np.random.default_rng(1).standard_normal((200, 3)))
+        X = np.exp(0.7 * np.random.default_rng(1).standard_normal((4000, 3)))
         fit = eb.fit(X, "general", "polyak")
         assert fit.status == "stalled"
         assert any("EM would still gain" in note for note in fit.notes)
