@@ -6,7 +6,7 @@ An error names the key by its path, ``block[1].algorithms[2].eta``; lists are co
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,7 +133,7 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
         raise TypeError("block must be a list of at least one [[block]]")
     numbered = [
         (number, block)
-        for number, given in enumerate(blocks, 1)
+        for number, given in enumerate(_spelled_out(blocks), 1)
         for block in _blocks(given, number, outside)
     ]
     names: set[str] = set()
@@ -148,6 +148,28 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
         seed=checks.integer(values.get("seed", 0), "seed", 0, 2**63 - 1),
         blocks=tuple(block for _, block in numbered),
     )
+
+
+def _spelled_out(blocks: list[Any]) -> Iterator[Any]:
+    """Every block, with what it takes over from the earlier one whose name is its ``like``."""
+    earlier: dict[str, dict[str, Any]] = {}
+    for number, given in enumerate(blocks, 1):
+        if isinstance(given, dict):
+            if "like" in given:
+                given = _taken_over(given, f"block[{number}].like", earlier)
+            earlier[str(given.get("name", f"block{number}"))] = given
+        yield given
+
+
+def _taken_over(
+    given: dict[str, Any], at: str, earlier: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    name = given["like"]
+    if not isinstance(name, str) or name not in earlier:
+        raise ValueError(f"{at} must be the name of an earlier block, got {name!r}")
+    sizes = {"n", "n_per_d"} if given.keys() & {"n", "n_per_d"} else set()
+    kept = {key: value for key, value in earlier[name].items() if key not in {"name", *sizes}}
+    return {**kept, **{key: value for key, value in given.items() if key != "like"}}
 
 
 def _plannable(numbered: list[tuple[int, Block]]) -> None:
@@ -167,7 +189,7 @@ def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
     at = f"block[{number}]"
     if not isinstance(given, dict):
         raise TypeError(f"{at} must be a table, got {given!r}")
-    _only(given, f"{at}.", _DEFAULTS)
+    _only(given, f"{at}.", (*_DEFAULTS, "like"))
     values = {**_DEFAULTS, "name": f"block{number}", **given}
     for key, value in values.items():
         if value is None:
