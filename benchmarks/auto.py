@@ -20,12 +20,6 @@ from elubench.models.known import named
 KINDS = ("one Gaussian", 0.5, 2.0)
 
 
-def chosen(names, sample):
-    """Algorithms by name, LBFGS with the stop that ``fit`` gives it."""
-    for name in names:
-        yield name, tuned(name, sample)
-
-
 def measure(model, kind, n, d, samples, names, budget):
     found = {name: [] for name in names}
     lost = {name: [] for name in names}
@@ -40,7 +34,8 @@ def measure(model, kind, n, d, samples, names, budget):
             sample.sums(u, b, 0)
         unit = (time.thread_time() - before) / 5
         gaps = {}
-        for name, algorithm in chosen(names, sample):
+        for name in names:
+            algorithm = tuned(name, sample)
             tol = tolerance(algorithm, sample)
             options = {"max_iter": budget, "tol": tol, "metrics": False}
             if seed == 0:
