@@ -171,9 +171,9 @@ def load_verification(
 
 
 def _recorded(out: str | Path) -> str:
-    """The name or path of the paper of a folder; the default in one from before papers had names."""
+    """The name or path of the paper of a folder."""
     about = recorded(out)
-    name = DEFAULT if about is None else about["source"] or about["paper"] or DEFAULT
+    name = DEFAULT if about is None else about["source"] or about["paper"]
     if name not in shipped() and not Path(name).exists():
         raise StoreError(f"{out} is a verification of {name}, which is not found; give its path")
     return name

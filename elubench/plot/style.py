@@ -165,6 +165,14 @@ def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 7, upto: float 
     line.set_minor_formatter(NullFormatter())
 
 
+def log_axes(axes: Axes) -> None:
+    """Two logarithmic axes, each with ticks at powers of ten."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    power_ticks(axes, "x")
+    power_ticks(axes, "y")
+
+
 class _Powers(Locator):
     """Ticks of :func:`power_ticks`, for the limits that an axis has when it is drawn."""
 

@@ -17,9 +17,9 @@ from elubench.plot.style import (
     handle,
     in_order,
     legend_below,
+    log_axes,
     look_of,
     new_figure,
-    power_ticks,
     styled,
 )
 
@@ -45,13 +45,10 @@ def costs_figure(table: pd.DataFrame) -> Figure:
                 linewidth=kind.width,
                 markerfacecolor=kind.colour if faces[d] == "fill" else "white",
             )
-    left.set_xscale("log")
-    left.set_yscale("log")
+    log_axes(left)
     left.set_xlabel("numbers in the data, n d")
     left.set_ylabel("milliseconds per iteration")
     left.set_title("median over rounds")
-    power_ticks(left, "x")
-    power_ticks(left, "y")
     _ratios(right, numbers, [name for name in names if name != "EM"])
     handles: list[Any] = [handle(name) for name in names]
     for d in dimensions[:2]:

@@ -186,12 +186,12 @@ class Gallery:
 
     def _make(self, key: str) -> Picture | None:
         maker = self._makers[key]
-        drawn = maker(self._evidence)
-        if drawn is None:
+        tables = maker.tables(self._evidence)
+        if tables is None:
             return None
-        words = (maker.title, maker.alt, maker.caption(self._evidence))
-        chart = maker.chart(self._evidence)
-        return picture(drawn, 1 + len(self.pictures), key, *words, chart)
+        words = (maker.title, maker.alt, maker.words(*tables))
+        chart = None if maker.numbers is None else maker.numbers(*tables)
+        return picture(maker.draw(*tables), 1 + len(self.pictures), key, *words, chart)
 
 
 def _section(finding: Finding, anchor: str, gallery: Gallery) -> Section:

@@ -29,7 +29,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elubench.studies.rows import completed
 from elubench.studies.whole import TEMPORARY
 from elubench.studies.whole import write_whole as write_whole
 
@@ -76,7 +75,7 @@ def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[
     for key, value in labels.items():
         if found.get(f"elubench_{key}") != value:
             raise ValueError(f"is not of this study ({key} differs)")
-    plain = completed(table.replace_schema_metadata(None), schema)
+    plain = table.replace_schema_metadata(None)
     if not plain.schema.equals(schema):
         raise ValueError("has other columns than this version of elubench writes")
     return plain, found

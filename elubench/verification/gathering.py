@@ -134,7 +134,7 @@ def at_hand(paper: Paper, out: str | Path, say: Say | None = None) -> Evidence:
 def recorded(out: str | Path) -> dict[str, Any] | None:
     """What a folder says about itself: paper, source, level and seed; None without such a record.
 
-    ``paper`` is "" in a folder from before papers had names, ``source`` for a paper that ships.
+    ``source`` is "" for a paper that ships.
     """
     path = Path(out) / _ABOUT
     if not path.exists():
@@ -142,7 +142,7 @@ def recorded(out: str | Path) -> dict[str, Any] | None:
     try:
         about = json.loads(path.read_text("utf-8"))
         return {
-            "paper": str(about.get("paper", "")),
+            "paper": str(about["paper"]),
             "source": str(about.get("source", "")),
             "level": str(about["level"]),
             "seed": int(about["seed"]),
@@ -156,7 +156,7 @@ def _own(folder: Path, paper: Paper) -> dict[str, Any] | None:
     about = recorded(folder)
     if about is None:
         return None
-    if about["paper"] != paper.name and not (paper.unnamed and not about["paper"]):
+    if about["paper"] != paper.name:
         raise StoreError(
             f"{folder} holds another verification: paper {about['paper']!r} there, {paper.name!r} "
             "here. Choose another folder"
