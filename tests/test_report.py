@@ -521,7 +521,6 @@ class TestPage:
             ],
             hostile,
             tmp_path,
-            command=HOSTILE,
         )
         text = report.read_text("utf-8")
         found = Page(text)

@@ -15,11 +15,12 @@ from elubench import checks
 from elubench import rates as fits
 from elubench.algorithms.base import Look
 from elubench.checks import Floats
-from elubench.plot.hues import current, curves, line, named, one_of
+from elubench.plot.hues import current, curves, named, one_of
 from elubench.plot.radius import in_legend_order
 from elubench.plot.style import (
     QUIET,
     fraction,
+    line,
     log_axes,
     look_of,
     power_ticks,

@@ -17,6 +17,7 @@ from elubench.plot.style import (
     handle,
     in_order,
     legend_below,
+    line,
     log_axes,
     look_of,
     new_figure,
@@ -39,11 +40,9 @@ def costs_figure(table: pd.DataFrame) -> Figure:
             left.plot(
                 median.index,
                 1e3 * median,
-                color=kind.colour,
                 marker=kind.marker,
-                linestyle=kind.dash,
-                linewidth=kind.width,
                 markerfacecolor=kind.colour if faces[d] == "fill" else "white",
+                **line(kind),
             )
     log_axes(left)
     left.set_xlabel("numbers in the data, n d")

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from elubench.algorithms.base import Look
 from elubench.plot.against_n import statistic_of
-from elubench.plot.hues import MORE, line
+from elubench.plot.hues import MORE
 from elubench.plot.radius import draw_medians, race_table
-from elubench.plot.style import in_order, legend_below, log_axes, look_of, new_figure, styled
+from elubench.plot.style import in_order, legend_below, line, log_axes, look_of, new_figure, styled
 from elubench.report.captions import about, sentence
 
 
