@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -110,17 +111,8 @@ def verify(
     """
     begun = time.perf_counter()
     chosen = named(paper)
-    gather(
-        chosen,
-        level,
-        out,
-        engine=engine,
-        workers=workers,
-        scheduler=scheduler,
-        seed=seed,
-        say=say,
-        progress=progress,
-    )
+    how: dict[str, Any] = {"engine": engine, "workers": workers, "scheduler": scheduler}
+    gather(chosen, level, out, seed=seed, say=say, progress=progress, **how)
     if say is not None:
         say("fits, figures and the report")
     return report(out, chosen, seconds=time.perf_counter() - begun)
