@@ -12,18 +12,12 @@ import numba
 import numpy as np
 
 import elubench as eb
-from benchmarks.calibration import MODELS, rows
+from benchmarks.calibration import MODELS, rows, shown
 from elubench.fits.choosing import tolerance, tuned
 from elubench.fits.starts import starts as starts_of
 from elubench.models.known import named
 
 KINDS = ("one Gaussian", 0.5, 2.0)
-
-
-def chosen(names, sample):
-    """Algorithms by name, LBFGS with the stop that ``fit`` gives it."""
-    for name in names:
-        yield name, tuned(name, sample)
 
 
 def measure(model, kind, n, d, samples, names, budget):
@@ -40,7 +34,8 @@ def measure(model, kind, n, d, samples, names, budget):
             sample.sums(u, b, 0)
         unit = (time.thread_time() - before) / 5
         gaps = {}
-        for name, algorithm in chosen(names, sample):
+        for name in names:
+            algorithm = tuned(name, sample)
             tol = tolerance(algorithm, sample)
             options = {"max_iter": budget, "tol": tol, "metrics": False}
             if seed == 0:
@@ -79,9 +74,8 @@ def main(arguments=None):
                 for name, values in found.items():
                     passes, cost = np.array(values).T
                     gap = np.array(lost[name])
-                    shown = f"half {kind:g}" if isinstance(kind, float) else kind
                     print(
-                        f"{model:10s} {d:<4d}{shown:14s}{name:16s}{np.median(passes):7.0f}"
+                        f"{model:10s} {d:<4d}{shown(kind):14s}{name:16s}{np.median(passes):7.0f}"
                         f"{max(passes):6.0f}{np.median(cost):8.0f}{max(gap):10.2g}"
                         f"{sum(gap > 0.05):5d}/{len(gap)}",
                         flush=True,

@@ -1,17 +1,17 @@
 """What a first use costs, as lines of the table of limits: everything in new processes."""
 
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 
 import numpy as np
 
 from benchmarks.lines import Line, seconds
-from benchmarks.startup import WARMUP
+from benchmarks.startup import WARMUP, child, environment
 from elubench import gaussian
 
 FIRST_RESULT = """
@@ -27,14 +27,7 @@ print(json.dumps(time.perf_counter() - start))
 def start_up(rounds):
     """First use with an empty kernel cache, and later starts with a full one."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ELUBENCH_CACHE_DIR": folder}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or every import compiles Python, too
-
-        def run(code):
-            command = [sys.executable, "-c", code]
-            done = subprocess.run(command, env=environment, check=True, capture_output=True)
-            return json.loads(done.stdout)
-
+        run = partial(child, folder=folder)
         run("import elubench.runs, elubench.info; print(0)")  # byte code, once for all starts
         cold = run(WARMUP)
         later = statistics.median(run(FIRST_RESULT) for _ in range(max(3, rounds // 3)))
@@ -49,10 +42,10 @@ def first_fit():
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "rows.csv")
         np.savetxt(data, gaussian(1000, 2, seed=1), delimiter=",", header="a,b", comments="")
-        environment = {**os.environ, "ELUBENCH_CACHE_DIR": os.path.join(folder, "cache")}
+        own = environment(os.path.join(folder, "cache"))
         command = [sys.executable, "-m", "elubench", "fit", data]
         before, begun = os.times(), time.perf_counter()
-        subprocess.run(command, env=environment, check=True, capture_output=True)
+        subprocess.run(command, env=own, check=True, capture_output=True)
         spent, after = time.perf_counter() - begun, os.times()
     cpu = after.children_user + after.children_system
     cpu -= before.children_user + before.children_system

@@ -19,14 +19,14 @@ MOST_ITERATIONS = 2_000_000
 SIZES = {1: range(5, 12), 2: range(4, 10), 3: range(4, 9), 4: range(4, 8)}
 
 
-def medians(model, algorithm, d):
+def medians(model, algorithm, d, powers=None, replicates=SAMPLES):
     """ln n, and the median number of iterations to the radius."""
     import elubench as eb
 
-    counts = []
-    for power in SIZES[d]:
+    counts, powers = [], SIZES[d] if powers is None else powers
+    for power in powers:
         n = 10**power
-        samples = [eb.LatticeSample.gaussian(n, d, seed=seed) for seed in range(SAMPLES)]
+        samples = [eb.LatticeSample.gaussian(n, d, seed=seed) for seed in range(replicates)]
         radius = eb.radius(model, n, d, constant=CONSTANT)
         options = {"radius": radius, "max_iter": MOST_ITERATIONS}
         runs = eb.run_many(samples, model, algorithm, start_of(model, d), **options)
@@ -34,7 +34,7 @@ def medians(model, algorithm, d):
         counts.append(float(np.median(taken)))
         if not math.isfinite(counts[-1]):
             raise RuntimeError(f"n = {n}: {sorted(run.status for run in runs)}")
-    return np.log(10.0) * np.array(SIZES[d]), np.array(counts)
+    return np.log(10.0) * np.array(powers), np.array(counts)
 
 
 class Growth(Suite):

@@ -5,23 +5,29 @@ medians are compared. Nothing fails here: the table says what was reached.
 """
 
 import argparse
-import platform
-import re
 import sys
 import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numba
 import numpy as np
 
 from benchmarks.first_use import first_fit, start_up
 from benchmarks.kernels import add_up, check_pass, direction, library_tanh
-from benchmarks.lines import HEADINGS, Line, columns, in_turns, seconds, with_threads
+from benchmarks.lines import (
+    HEADINGS,
+    Line,
+    columns,
+    compared,
+    in_turns,
+    line_of,
+    seconds,
+    with_threads,
+)
 from benchmarks.run_lines import measure_runs
 from benchmarks.runs import iterate
-from elubench import EM, CondensedSample, fit, run, warmup
+from elubench import EM, CondensedSample, fit, info, run, warmup
 from elubench.kernels import layout, reduction
 from elubench.kernels.hardware import tanh_in_cache
 from elubench.samples import ArraySample, gaussian
@@ -62,13 +68,8 @@ def beside_scikit_learn(case, X, rounds, threads):
 
 def against_scikit_learn(d, scale, rounds, threads):
     _, one_pass, X = prepared(int(1_000_000 * scale), d)
-    took, iteration = beside_scikit_learn(one_pass, X, rounds, threads)
-    return Line(
-        f"pass, d={d}, and scikit-learn's EM step",
-        ">= 120",
-        f"{seconds(took)}, {seconds(iteration)}",
-        iteration / took,
-    )
+    times = beside_scikit_learn(one_pass, X, rounds, threads)
+    return line_of(f"pass, d={d}, and scikit-learn's EM step", ">= 120", *times)
 
 
 def against_limit(d, scale, rounds, threads):
@@ -86,98 +87,43 @@ def against_limit(d, scale, rounds, threads):
         rounds,
     )
     larger = max("reading", "tanh", key=took.get)
-    return Line(
-        f"pass and only {larger}, d={d}",
-        "<= 1.3",
-        f"{seconds(took['pass'])}, {seconds(took[larger])}",
-        took["pass"] / took[larger],
-    )
+    return line_of(f"pass and only {larger}, d={d}", "<= 1.3", took["pass"], took[larger])
 
 
 def against_math_tanh(scale, rounds, threads):
     _, one_pass, X = prepared(int(1_000_000 * scale), 1)
     x = X[:, 0].copy()
-    took = in_turns(
-        {
-            "pass": with_threads(threads, one_pass),
-            "loop": with_threads(threads, lambda: library_tanh(x, 0.3, 0.0)),
-        },
-        rounds,
-    )
-    return Line(
-        "pass, d=1, and a loop of math.tanh",
-        ">= 6",
-        f"{seconds(took['pass'])}, {seconds(took['loop'])}",
-        took["loop"] / took["pass"],
-    )
+    what = "pass, d=1, and a loop of math.tanh"
+    return compared(what, ">= 6", one_pass, lambda: library_tanh(x, 0.3, 0.0), rounds, threads)
 
 
 def two_directions(scale, rounds, threads):
     sample, one_pass, _ = prepared(int(1_000_000 * scale), 16)
     two, offsets = np.concatenate([direction(16), -0.5 * direction(16)]), np.zeros(2)
-    took = in_turns(
-        {
-            "one": with_threads(threads, one_pass),
-            "two": with_threads(threads, lambda: sample.sums(two, offsets, 0)),
-        },
-        rounds,
-    )
-    return Line(
-        "two directions and one, d=16",
-        "<= 1.7",
-        f"{seconds(took['two'])}, {seconds(took['one'])}",
-        took["two"] / took["one"],
-    )
+    what = "two directions and one, d=16"
+    return compared(what, "<= 1.7", lambda: sample.sums(two, offsets, 0), one_pass, rounds, threads)
 
 
 def two_threads(d, scale, rounds):
     _, one_pass, _ = prepared(int(1_000_000 * scale), d)
-    took = in_turns(
-        {"one": with_threads(1, one_pass), "two": with_threads(2, one_pass)},
-        rounds,
-    )
-    return Line(
-        f"two threads and one, d={d}, n=10^6",
-        ">= 1.7",
-        f"{seconds(took['two'])}, {seconds(took['one'])}",
-        took["one"] / took["two"],
-    )
+    took = in_turns({count: with_threads(count, one_pass) for count in (2, 1)}, rounds)
+    return line_of(f"two threads and one, d={d}, n=10^6", ">= 1.7", *took.values())
 
 
 def everything(d, scale, rounds, threads):
     """What the loss and the second-order sums add to a pass."""
     sample, one_pass, _ = prepared(int(1_000_000 * scale), d)
     u, b, want = direction(d), np.zeros(1), layout.LOG_COSH | layout.CURVATURE
-    took = in_turns(
-        {
-            "all": with_threads(threads, lambda: sample.sums(u, b, want)),
-            "plain": with_threads(threads, one_pass),
-        },
-        rounds,
-    )
-    return Line(
-        f"full pass and plain pass, d={d}",
-        "<= 1.5",
-        f"{seconds(took['all'])}, {seconds(took['plain'])}",
-        took["all"] / took["plain"],
-    )
+    what = f"full pass and plain pass, d={d}"
+    return compared(what, "<= 1.5", lambda: sample.sums(u, b, want), one_pass, rounds, threads)
 
 
 def packing(d, target, scale, rounds, threads):
     """Packing and a copy of X by as many threads: both read it and write as much to new memory."""
     X = gaussian(int(4_000_000 * scale) // d, d, seed=1)
-    took = in_turns(
-        {
-            "pack": with_threads(threads, lambda: ArraySample(X)),
-            "copy": lambda: copied(X, threads),
-        },
-        rounds,
-    )
-    return Line(
-        f"packing and copying X, d={d}",
-        target,
-        f"{seconds(took['pack'])}, {seconds(took['copy'])}",
-        took["pack"] / took["copy"],
+    what = f"packing and copying X, d={d}"
+    return compared(
+        what, target, lambda: ArraySample(X), lambda: copied(X, threads), rounds, threads
     )
 
 
@@ -206,12 +152,7 @@ def whole_fit(d, target, scale, rounds, threads):
         max(3, rounds // 3),
     )
     for case, limit in (("fit(X)", target), ("fit(X).regime", "")):
-        yield Line(
-            f"{case} and a plain pass, d={d}",
-            limit,
-            f"{seconds(took[case])}, {seconds(took['pass'])}",
-            took[case] / took["pass"],
-        )
+        yield line_of(f"{case} and a plain pass, d={d}", limit, took[case], took["pass"])
 
 
 def fit_against_scikit_learn(d, scale, rounds, threads, most=5000):
@@ -255,12 +196,7 @@ def condensing(scale, rounds, threads):
     )
     em = 7000 / short * took["full"]
     of = f"n=10^{np.log10(n):.3g}"
-    yield Line(
-        f"condensing and a pass, d=1, {of}",
-        "<= 5",
-        f"{seconds(took['read'])}, {seconds(took['pass'])}",
-        took["read"] / took["pass"],
-    )
+    yield line_of(f"condensing and a pass, d=1, {of}", "<= 5", took["read"], took["pass"])
     yield Line(
         f"7000 EM steps and condensed, {of}",
         ">= 300",
@@ -342,15 +278,6 @@ PARTS = {
 }
 
 
-def processor():
-    """The processor's name, from Linux if it says so."""
-    try:
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="repetitions of each case")
@@ -360,7 +287,7 @@ def main(arguments=None):
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes")
     options = parser.parse_args(arguments)
     threads = min(2, numba.config.NUMBA_NUM_THREADS)
-    print(f"{processor()}, {numba.config.CPU_NAME or 'native'} code")
+    print(f"{info.collect()['system']['processor']}, {numba.config.CPU_NAME or 'native'} code")
     print(f"{threads} threads, n = 10^6 or n d = 1.6 10^7, times {options.scale:g}; medians\n")
     print(columns(*HEADINGS))
     wanted = options.only.split(",") if options.only else list(PARTS)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numba
 
+from elubench.peers.printed import seconds
+
 HEADINGS = ("what", "target", "measured", "ratio", "")
 WIDTHS = (37, 8, 20, 7, 4)
 
@@ -36,11 +38,16 @@ def columns(*cells):
     return f"{left} {ratio.rjust(WIDTHS[3])} {verdict}".rstrip()
 
 
-def seconds(value):
-    """A time in three digits with its unit."""
-    if value >= 1:
-        return f"{value:.3g} s"
-    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+def line_of(what, target, one, two):
+    """A line on two times: the first over the second, or the other way round for a target ">= ..."."""
+    ratio = two / one if target.startswith(">=") else one / two
+    return Line(what, target, f"{seconds(one)}, {seconds(two)}", ratio)
+
+
+def compared(what, target, one, two, rounds, threads):
+    """A line on two cases, timed in turns."""
+    cases = {"one": with_threads(threads, one), "two": with_threads(threads, two)}
+    return line_of(what, target, *in_turns(cases, rounds).values())
 
 
 def in_turns(cases, rounds, at_least=0.02, rest=0.02):

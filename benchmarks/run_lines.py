@@ -1,11 +1,11 @@
 """Runs, as lines of the table of limits: what an iteration costs, and how many there are."""
 
-import statistics
-
 import numba
 import numpy as np
 
-from benchmarks.lines import Line, in_turns, seconds, with_threads
+from benchmarks.growth import medians
+from benchmarks.lines import Line, in_turns, line_of, seconds, with_threads
+from benchmarks.radius import start_of
 from benchmarks.runs import check_em, iterate, python_overhead
 from elubench import (
     ELU,
@@ -17,7 +17,6 @@ from elubench import (
     gaussian,
     radius,
     run,
-    run_many,
 )
 from elubench.models.known import named
 from elubench.samples import ArraySample
@@ -37,20 +36,13 @@ def beside_em(algorithm, d, target, scale, rounds, threads, iterations=10):
     """An iteration of another algorithm and one of EM, n = 10^6."""
     sample = ArraySample(gaussian(int(1_000_000 * scale), d, seed=1))
     check_em(sample, "isotropic")
-    cases = {"other": algorithm, "EM": EM()}
-    took = in_turns(
-        {
-            name: with_threads(threads, lambda a=each: iterate(sample, "isotropic", a, iterations))
-            for name, each in cases.items()
-        },
-        rounds,
+    one, two = (
+        with_threads(threads, lambda a=each: iterate(sample, "isotropic", a, iterations))
+        for each in (algorithm, EM())
     )
-    return Line(
-        f"{algorithm.name} and EM, d={d}",
-        target,
-        f"{seconds(took['other'] / iterations)}, {seconds(took['EM'] / iterations)}",
-        took["other"] / took["EM"],
-    )
+    took = in_turns({"one": one, "two": two}, rounds)
+    times = (seconds_of / iterations for seconds_of in took.values())
+    return line_of(f"{algorithm.name} and EM, d={d}", target, *times)
 
 
 def driver_cost(rounds):
@@ -62,15 +54,10 @@ def driver_cost(rounds):
 def growth(d, most, scale):
     """How iterations to the radius 2 (d/n)^(1/4) grow from n = 10^4 on; not a matter of time."""
     replicates = max(2, int((16 if d < 4 else 4) * scale))
-    sizes = [10**k for k in range(4, most + 1)]
-    start, em, elu = np.full(d, 0.8 / np.sqrt(d)), [], []
-    for n in sizes:
-        samples = [LatticeSample.gaussian(n, d, seed) for seed in range(replicates)]
-        options = {"radius": 2 * (d / n) ** 0.25, "max_iter": 100_000}
-        for algorithm, out in ((EM(), em), (ELU(0.01, 0.8), elu)):
-            results = run_many(samples, "isotropic", algorithm, start, **options)
-            out.append(statistics.median(result.n_iter for result in results))
-    ln = np.log(sizes)
+    (ln, em), (_, elu) = (
+        medians("isotropic", algorithm, d, range(4, most + 1), replicates)
+        for algorithm in (EM(), ELU(0.01, 0.8))
+    )
     of_em, of_elu = np.polyfit(ln, np.log(em), 1)[0], np.polyfit(ln, elu, 1)[0]
     reach = f"to 10^{most}"
     return [
@@ -86,8 +73,7 @@ def by_moments(name, d, most, scale):
 
     The worst of all samples. Where the MLE itself lies beyond that radius, reads are not counted.
     """
-    model, start = named(name), np.full(d, 0.8 / np.sqrt(d))
-    start = np.concatenate([-start, start]) if name == "general" else start
+    model, start = named(name), start_of(name, d)
     reads, further = [], []
     for n in [10**k for k in range(4, most + 1, 2)]:
         for seed in range(max(1, int(8 * scale))):

@@ -12,13 +12,15 @@ import numbers
 import re
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+T = TypeVar("T")
 
 #: Arrays of float64, everywhere.
 Floats = NDArray[np.float64]
@@ -114,6 +116,30 @@ def text(value: Any, name: str, least: int = 0) -> str:
     if len(value) < least:
         raise ValueError(f"{name} must not be empty, got {value!r}")
     return value
+
+
+def keys(
+    given: Mapping[str, Any], known: Collection[str], at: str = "", which: str = "; known are "
+) -> None:
+    """Raise ValueError for a key that is not known; ``at`` is what its path begins with."""
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{at}{key} is not a key{which}{', '.join(known)}")
+
+
+def several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:
+    """One value, or a list of different ones, each as ``read`` gives it."""
+    if not isinstance(value, list | tuple):
+        return (read(value, name),)
+    if not value:
+        raise ValueError(f"{name} must be a list of at least one value, got {value!r}")
+    made: dict[T, None] = {}
+    for number, one in enumerate(value, 1):
+        item = read(one, f"{name}[{number}]")
+        if item in made:
+            raise ValueError(f"{name}[{number}] has {item!r} twice")
+        made[item] = None
+    return tuple(made)
 
 
 def truth(value: Any, name: str) -> bool:

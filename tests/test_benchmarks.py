@@ -13,7 +13,7 @@ import pytest
 from conftest import needs_jit
 
 import benchmarks
-from benchmarks import kernels, limits, profiles, radius, runs
+from benchmarks import kernels, limits, lines, profiles, radius, runs
 from elubench.models.known import named
 
 MODULES = [
@@ -197,26 +197,22 @@ class TestTable:
         assert line.reached is reached
         assert str(line).endswith("yes" if reached else "NO")
 
-    @pytest.mark.parametrize(
-        ("value", "text"),
-        [(41.26, "41.3 s"), (0.5, "500 ms"), (0.00123, "1.23 ms"), (2.5e-5, "25 us")],
-    )
-    def test_seconds(self, value, text):
-        assert limits.seconds(value) == text
-
     @pytest.mark.slow_without_jit
     def test_lines_fit(self, monkeypatch, capsys):
         """Every line with the longest numbers that it can have."""
-        monkeypatch.setattr(
-            limits, "in_turns", lambda cases, *_, **__: {k: 0.0123 + i for i, k in enumerate(cases)}
-        )
+
+        def took_long(cases, *_, **__):
+            return {case: 0.0123 + place for place, case in enumerate(cases)}
+
+        for module in (lines, limits):
+            monkeypatch.setattr(module, "in_turns", took_long)
         monkeypatch.setattr(limits, "start_up", lambda rounds: [])
         monkeypatch.setattr(limits, "warmup", lambda: None)
         monkeypatch.setattr(limits, "parallel_from", lambda rounds: "")
         limits.main(["--scale", "0.001", "--rounds", "1"])
-        lines = capsys.readouterr().out.splitlines()
-        assert any("math.tanh" in line for line in lines)
-        assert max(map(len, lines)) <= 80
+        printed = capsys.readouterr().out.splitlines()
+        assert any("math.tanh" in line for line in printed)
+        assert max(map(len, printed)) <= 80
 
     def test_in_turns_takes_every_case_in_every_round(self):
         calls = []

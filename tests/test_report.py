@@ -521,7 +521,6 @@ class TestPage:
             ],
             hostile,
             tmp_path,
-            command=HOSTILE,
         )
         text = report.read_text("utf-8")
         found = Page(text)
@@ -587,19 +586,6 @@ class TestTables:
         assert found["median"].to_dict() == expected.to_dict()
         assert found["spent"].to_dict() == table.groupby(["algorithm", "n"])["cost"].max().to_dict()
 
-    def test_rows_of_an_earlier_version_have_passes_but_no_costs(self, evidence):
-        old = evidence.results.assign(cost=np.nan, cost_to_radius=np.nan)
-        mixed = evidence.results.copy()
-        mixed.loc[mixed.index[::2], ["cost", "cost_to_radius"]] = np.nan
-        for results in (old, mixed):
-            given = replace(evidence, results=results)
-            titles = [one.title for one in tables.rival_tables(given)]
-            assert any("Passes" in title for title in titles)
-            assert not any("Cost" in title for title in titles)
-            assert FIGURES["cost-to-radius"](given) is None
-            assert FIGURES["cost-to-radius"].caption(given) == ""
-            assert FIGURES["passes"](given) is not None
-
     def test_none_without_rows(self):
         assert tables.rival_tables(no_evidence()) == []
 
@@ -626,12 +612,12 @@ class TestFigures:
         for axes in figure.get_axes():
             if axes.get_visible():
                 assert axes.get_title(loc="left") or axes.get_ylabel()  # a panel, or a colour bar
-        caption = maker.caption(evidence)
+        caption = maker.words(*maker.tables(evidence))
         assert caption.endswith(".")
         if key == "figure-2":
             assert "n = 1,000 to 10⁴; d = 4; 5 direct samples at each" in caption
             assert "seed 20" in caption
-        assert maker.caption(renamed) == caption
+        assert maker.words(*maker.tables(renamed)) == caption
         assert style.as_svg(maker(renamed)) == style.as_svg(figure)
         assert maker(no_evidence()) is None
 
@@ -671,10 +657,11 @@ class TestFigures:
             results=pd.concat([evidence.results, other], ignore_index=True),
             traces=evidence.traces.assign(study="paper"),
         )
-        assert "seed 2022" in FIGURES["figure-1"].caption(level)
-        assert "seed 20;" in FIGURES["breaks"].caption(level) or (
-            "seed 20." in FIGURES["breaks"].caption(level)
+        first, breaks = (
+            maker.words(*maker.tables(level)) for maker in (FIGURES["figure-1"], FIGURES["breaks"])
         )
+        assert "seed 2022" in first
+        assert "seed 20;" in breaks or "seed 20." in breaks
 
     def test_one_sample_and_one_size(self):
         few = to_the_end("x", n=(1000,), replicates=1)
@@ -683,8 +670,8 @@ class TestFigures:
             errors.starts_figure(few),
             errors.dimensions_figure(few, {"location_error": 0.25, "scale_error": -0.5}),
             slope_figure.local_slopes_figure(few, one, corrections.local_slopes(few, one)),
-            race.passes_figure(rows("x", n=(1000,), replicates=1)),
-            race.cost_figure(rows("x", n=(1000,), replicates=1)),
+            race.race_figure(rows("x", n=(1000,), replicates=1)),
+            race.race_figure(rows("x", n=(1000,), replicates=1), "cost"),
             race.run_time_figure(rows("x", n=(1000,), replicates=1)),
             paper_panels.paper_figure(paths("x", "isotropic", 1), few, few),
         ):
@@ -698,7 +685,7 @@ class TestFigures:
         table.loc[lost & (table["replicate"] == 0), ["iterations", "passes"]] = np.nan
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            style.as_png(race.passes_figure(table), dpi=20)
+            style.as_png(race.race_figure(table), dpi=20)
             style.as_png(race.run_time_figure(table), dpi=20)
 
     def test_an_error_of_zero_is_no_point_on_a_logarithmic_axis(self):

@@ -57,6 +57,13 @@ class TestSpec:
         spec = reading.load(small(algorithms=["EM", {"name": "SQUAREM", "max_iter": 5}]))
         assert [one.max_iter for one in spec.blocks[0].contestants] == [60, 5]
 
+    def test_a_block_like_an_earlier_one(self):
+        (first,) = small()["block"]
+        others = [{"like": "small", "n_per_d": 50}, {"like": "block2", "name": "last", "d": 2}]
+        second = {**first, "name": "block2", "n": [], "n_per_d": 50}
+        spelled = [first, second, {**second, "name": "last", "d": 2}]
+        assert reading.load({"block": [first, *others]}) == reading.load({"block": spelled})
+
     def test_nested_options(self):
         given = {"name": "Simultaneous", "second": {"name": "ELU", "beta": 0.7}}
         (one,) = reading.load(small(algorithms=[given])).blocks[0].contestants
@@ -77,6 +84,7 @@ class TestSpec:
             ("d = [1, 2]", "d = [2, 2]", "block[1].d[2] has 2 twice"),
             ("d = [1, 2]", 'd = "one"', "block[1].d must be an integer, got 'one'"),
             ("d = [1, 2]\n", "", "block[1] lacks the key 'd'"),
+            ("d = [1, 2]", "like = 'block1'", "block[1].like must be the name of an earlier"),
             ("n = [1e3, 10_000]", "n = [1e3, 1.5e0]", "block[1].n[2] must be an integer"),
             ("n = [1e3, 10_000]", "n = 3", "block[1].n must be between 4"),
             ("n = [1e3, 10_000]\n", "", "block[1] must have either the key 'n'"),

@@ -126,7 +126,8 @@ class TestFolders:
     def test_missing_or_empty(self, tmp_path):
         with pytest.raises(StoreError, match="not a verification folder"):
             gathering.load(PAPER, tmp_path)
-        (tmp_path / "verification.json").write_text('{"level": "quick", "seed": 0}')
+        about = {"paper": "beyond-em", "level": "quick", "seed": 0}
+        (tmp_path / "verification.json").write_text(json.dumps(about))
         with pytest.raises(StoreError, match="no results yet"):
             gathering.load(PAPER, tmp_path)
 
@@ -312,15 +313,6 @@ class TestPapers:
     def test_a_level_with_an_unknown_probe(self):
         with pytest.raises(ValueError, match="probe of the level quick must be one of"):
             dataclasses.replace(PAPER, levels={"quick": Level(("quick",), {"nothing": {}})})
-
-    def test_an_older_folder_without_a_paper_s_name(self, small, tmp_path):
-        out = tmp_path / "out"
-        elubench.verify(out=out)
-        (out / "verification.json").write_text('{"level": "quick", "seed": 0}')
-        small.clear()
-        assert verifying.report(out).paper.name == "beyond-em"
-        elubench.verify(out=out)
-        assert small == []
 
 
 class TestCommands:

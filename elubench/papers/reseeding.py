@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from elubench import checks
 from elubench.papers.verifying import DEFAULT, named
 from elubench.report.summary import CLAIMS_JSON, claims_json
-from elubench.studies import Progress
 from elubench.studies.store import write_whole
 from elubench.verification.deciding import decide, rules_hash
 from elubench.verification.flips import flips
@@ -23,21 +22,19 @@ def verify_seeds(
     paper: Paper | str | Path = DEFAULT,
     level: str = "quick",
     out: str | Path = "verification-seeds",
-    engine: str = "local",
     *,
     seeds: int = 40,
     first: int = 1,
-    workers: int | None = None,
-    scheduler: str | None = None,
     say: Say | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **how: Any,
 ) -> pd.DataFrame:
     """Verify with ``seeds`` seeds, ``first`` and those after it; count how often each verdict changes.
 
     The folder gets one verification per seed, of what verdicts rest on and without pages, the tables
     that are the same for every seed in ``shared``, and that of
     :func:`elubench.verification.flips.flips` as ``flips.csv``. A seed whose verdicts are there, by the
-    same rules, is not verified again: the same call resumes.
+    same rules, is not verified again: the same call resumes. ``how`` is that of
+    :func:`elubench.verification.gathering.gather`.
     """
     checks.integer(seeds, "seeds", 2)
     checks.integer(first, "first", 1)
@@ -53,18 +50,8 @@ def verify_seeds(
         if known is None:
             if say is not None:
                 say(f"seed {seed} ({number} of {seeds})")
-            evidence = gather(
-                chosen,
-                level,
-                place,
-                engine=engine,
-                workers=workers,
-                scheduler=scheduler,
-                seed=seed,
-                say=say,
-                progress=progress,
-                shared=folder / "shared",
-            )
+            shared = folder / "shared"
+            evidence = gather(chosen, level, place, seed=seed, say=say, shared=shared, **how)
             findings = decide(chosen, evidence)
             write_whole(place / CLAIMS_JSON, claims_json(findings, *about).encode())
             known = {one.claim.key: str(one.verdict) for one in findings}
@@ -81,12 +68,8 @@ def _verdicts(path: Path, paper: str, level: str, seed: int, rules: str) -> dict
     """The verdicts in a file, if it is of this verification and these rules."""
     try:
         known = json.loads(path.read_text("utf-8"))
-        if [known[key] for key in ("paper", "level", "seed", "rules")] != [
-            paper,
-            level,
-            seed,
-            rules,
-        ]:
+        about = [known[key] for key in ("paper", "level", "seed", "rules")]
+        if about != [paper, level, seed, rules]:
             return None
         return {one["key"]: one["verdict"] for one in known["claims"]}
     except (OSError, ValueError, KeyError, TypeError):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -110,17 +111,8 @@ def verify(
     """
     begun = time.perf_counter()
     chosen = named(paper)
-    gather(
-        chosen,
-        level,
-        out,
-        engine=engine,
-        workers=workers,
-        scheduler=scheduler,
-        seed=seed,
-        say=say,
-        progress=progress,
-    )
+    how: dict[str, Any] = {"engine": engine, "workers": workers, "scheduler": scheduler}
+    gather(chosen, level, out, seed=seed, say=say, progress=progress, **how)
     if say is not None:
         say("fits, figures and the report")
     return report(out, chosen, seconds=time.perf_counter() - begun)
@@ -171,9 +163,9 @@ def load_verification(
 
 
 def _recorded(out: str | Path) -> str:
-    """The name or path of the paper of a folder; the default in one from before papers had names."""
+    """The name or path of the paper of a folder."""
     about = recorded(out)
-    name = DEFAULT if about is None else about["source"] or about["paper"] or DEFAULT
+    name = DEFAULT if about is None else about["source"] or about["paper"]
     if name not in shipped() and not Path(name).exists():
         raise StoreError(f"{out} is a verification of {name}, which is not found; give its path")
     return name

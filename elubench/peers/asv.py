@@ -183,20 +183,15 @@ def _outcome(row: Mapping[str, Any], place: int) -> dict[str, Any]:
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    made: dict[str, Any] = {}
-    for column in COLUMNS:
-        values = [row[column] for row in rows]
-        if column in _TIMES:
-            made[column] = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="ms", utc=True)
-        elif column == "value" or column in _STATISTICS:
-            made[column] = pd.Series(values, dtype=np.float64)
-        else:
-            made[column] = _text(values)
-    names = dict.fromkeys(name for row in rows for name in row["parameters"])
-    for name in names:
+    made = pd.DataFrame(rows, columns=list(COLUMNS))
+    for column in _TIMES:
+        made[column] = pd.to_datetime(made[column].astype("Int64"), unit="ms", utc=True)
+    numbers = ["value", *_STATISTICS]
+    made[numbers] = made[numbers].astype(np.float64)
+    for name in dict.fromkeys(name for row in rows for name in row["parameters"]):
         column = f"param_{name}" if name in COLUMNS else name
         made[column] = _parameter([row["parameters"].get(name) for row in rows])
-    return pd.DataFrame(made)
+    return made
 
 
 def _parameter(values: list[Any]) -> pd.Series[Any]:
@@ -206,11 +201,4 @@ def _parameter(values: list[Any]) -> pd.Series[Any]:
         return pd.Series(values, dtype="Int64")
     if kinds and kinds <= {int, float}:
         return pd.Series(values, dtype=np.float64)
-    if kinds == {str}:
-        return _text(values)
-    return pd.Series(values, dtype=object)
-
-
-def _text(values: list[Any]) -> pd.Series[Any]:
-    """Text in the type that pandas itself would choose, which depends on its version."""
-    return pd.Series(values) if any(values) else pd.Series(values, dtype=object)
+    return pd.Series(values, dtype=None if kinds == {str} else object)

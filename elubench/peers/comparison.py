@@ -75,15 +75,12 @@ def compare(
     try:
         for heat in what.heats:
             pace.enter(heat)
-            try:
-                rows += _measured(crew, what, heat, pace)
-            except _Interrupted as stop:
-                rows += stop.rows
-                interrupted = True
+            more, interrupted = _measured(crew, what, heat, pace)
+            rows += more
+            if out is not None:
+                save(pd.DataFrame(rows, columns=COLUMNS), out)
+            if interrupted:
                 break
-            finally:
-                if out is not None:
-                    save(pd.DataFrame(rows, columns=COLUMNS), out)
     finally:
         crew.dismiss()
     missing = [
@@ -118,15 +115,8 @@ def load(folder: str | os.PathLike[str]) -> pd.DataFrame:
     return rows.fillna(dict.fromkeys(_TEXT, ""))
 
 
-class _Interrupted(Exception):
-    """Ctrl-C, with the rows of the heat that was being measured."""
-
-    def __init__(self, rows: list[Row]):
-        super().__init__()
-        self.rows = rows
-
-
-def _measured(crew: Crew, what: Lineup, heat: Heat, pace: _Pace) -> list[Row]:
+def _measured(crew: Crew, what: Lineup, heat: Heat, pace: _Pace) -> tuple[list[Row], bool]:
+    """The rows of a heat, and whether Ctrl-C ended it early."""
     stopped = False
     turns: list[Turns] = []
     attempts: list[Attempts] = []
@@ -139,14 +129,13 @@ def _measured(crew: Crew, what: Lineup, heat: Heat, pace: _Pace) -> list[Row]:
     except KeyboardInterrupt:
         stopped = True
     except Failed as error:  # without an optimum there is no answer
-        return [_row(crew, heat, ELUBENCH, "radius", status="crashed", message=str(error))]
+        row = _row(crew, heat, ELUBENCH, "radius", status="crashed", message=str(error))
+        return [row], False
     rows = [
         *iteration_rows(crew, heat, turns),
         *answer_rows(crew, heat, attempts, known),
     ]
-    if stopped:
-        raise _Interrupted(rows)
-    return rows
+    return rows, stopped
 
 
 # Rows

@@ -94,12 +94,10 @@ def _iterations(axes: Axes, rows: pd.DataFrame, d: int) -> None:
             n,
             y,
             yerr=[y - under, over - y],
-            color=kind.colour,
             marker=kind.marker,
-            linestyle=kind.dash,
-            linewidth=kind.width,
             capsize=2.0,
             zorder=3.0 if name == ELUBENCH.name else 2.0,
+            **style.line(kind),
         )
     axes.set_title(f"d = {d}")
     axes.set_xlabel("n")
@@ -159,10 +157,7 @@ def _handles(rows: pd.DataFrame) -> list[Line2D]:
     for name in dict.fromkeys(drawn["peer"]):
         if name not in limits:
             kind = _LOOKS.get(name, _OTHER)
-            line = {"linestyle": kind.dash, "linewidth": kind.width}
-            handles.append(
-                Line2D([], [], color=kind.colour, marker=kind.marker, label=name, **line)
-            )
+            handles.append(Line2D([], [], marker=kind.marker, label=name, **style.line(kind)))
     if limits & set(drawn["peer"]):
         handles.append(Line2D([], [], label="the hardware's limit", **_LIMIT))
     if (rows["part"] == "answer").any():

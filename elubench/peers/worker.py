@@ -27,10 +27,8 @@ _LONG = 1.0  # seconds; a longer call is not repeated to make sure
 _MOST_EXTRA = 200_000
 _TURNS = 4  # until one was not disturbed
 _MOST_SEEDS = 50
-_CHECKED, _MOST_CHECKED = (
-    3,
-    4_000_000,
-)  # iterations whose result is checked, on at most so many numbers
+# iterations whose result is checked, on at most so many numbers
+_CHECKED, _MOST_CHECKED = 3, 4_000_000
 
 
 class WrongAnswer(Exception):

@@ -15,11 +15,13 @@ from elubench import checks
 from elubench import rates as fits
 from elubench.algorithms.base import Look
 from elubench.checks import Floats
-from elubench.plot.hues import current, curves, line, named, one_of
+from elubench.plot.hues import current, curves, named, one_of
 from elubench.plot.radius import in_legend_order
 from elubench.plot.style import (
     QUIET,
     fraction,
+    line,
+    log_axes,
     look_of,
     power_ticks,
     slope_line,
@@ -94,8 +96,7 @@ def rates(
                 label=named(hue, value),
                 **line(kind),
             )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_axes(axes)
     if isinstance(theory, Mapping):
         named_already: set[float] = set()
         for value in levels:  # the last of the legend is lowest as a rule
@@ -106,8 +107,6 @@ def rates(
         _theory(axes, pd.concat(levels.values(), axis=1).min(axis=1), theory, False)
     axes.set_xlabel({"n": "sample size n", "d": "dimension d"}.get(x, x))
     axes.set_ylabel(y.replace("_", " "))
-    power_ticks(axes, "x")
-    power_ticks(axes, "y")
     if legend:
         in_legend_order(axes)
     return axes

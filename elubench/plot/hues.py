@@ -70,11 +70,6 @@ def curves(data: pd.DataFrame, hue: str) -> dict[Any, Look]:
     return {value: Look(*MORE[k % len(MORE)]) for k, value in enumerate(values)}
 
 
-def line(kind: Look) -> dict[str, Any]:
-    """Options of ``Axes.plot`` for a curve without markers."""
-    return {"color": kind.colour, "linestyle": kind.dash, "linewidth": kind.width}
-
-
 def named(hue: str, value: Any) -> str:
     """What a legend says: an algorithm by its name, a number with that of its column."""
     return f"{hue} = {value:g}" if isinstance(value, numbers.Real) else str(value)

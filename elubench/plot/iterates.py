@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from elubench import checks
-from elubench.plot.hues import current, curves, line
+from elubench.plot.hues import current, curves
 from elubench.plot.radius import in_legend_order
-from elubench.plot.style import QUIET, look_of, power, power_ticks
+from elubench.plot.style import QUIET, line, look_of, power, power_ticks
 
 _FAINT = 0.45
 _DEPTH = 0.05  # how far below the radius an error is still shown

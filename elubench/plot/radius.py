@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 
 from elubench import checks
 from elubench.algorithms.base import Look
-from elubench.plot.hues import current, curves, line, named, one_of
+from elubench.plot.hues import current, curves, named, one_of
 from elubench.plot.laws import law_of
-from elubench.plot.style import THEORY, fraction, label_ends, power_ticks, slope_line
+from elubench.plot.style import THEORY, fraction, label_ends, line, power_ticks, slope_line
 from elubench.rates import censoring
 
 _QUARTILES = (0.25, 0.5, 0.75)

@@ -64,6 +64,11 @@ def look_of(algorithm: str) -> Look:
         return Algorithm.look
 
 
+def line(kind: Look) -> dict[str, Any]:
+    """Options of ``Axes.plot`` for a curve without markers."""
+    return {"color": kind.colour, "linestyle": kind.dash, "linewidth": kind.width}
+
+
 def in_order(algorithms: Iterable[str]) -> list[str]:
     """Algorithms in the order of legends, others after them by name."""
     return sorted(set(algorithms), key=lambda name: (look_of(name).place, name))
@@ -163,6 +168,14 @@ def power_ticks(axes: Axes, axis: Literal["x", "y"], most: int = 7, upto: float 
     )
     line.set_minor_locator(_Powers(most, upto, 1))
     line.set_minor_formatter(NullFormatter())
+
+
+def log_axes(axes: Axes) -> None:
+    """Two logarithmic axes, each with ticks at powers of ten."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    power_ticks(axes, "x")
+    power_ticks(axes, "y")
 
 
 class _Powers(Locator):
@@ -285,17 +298,8 @@ def slope_line(
 
 def handle(algorithm: str, faint: bool = False) -> Line2D:
     """What a legend shows for an algorithm."""
-    kind = look_of(algorithm)
-    return Line2D(
-        [],
-        [],
-        color=kind.colour,
-        marker=kind.marker,
-        linestyle=kind.dash,
-        linewidth=kind.width,
-        alpha=0.6 if faint else 1.0,
-        label=algorithm,
-    )
+    kind, alpha = look_of(algorithm), 0.6 if faint else 1.0
+    return Line2D([], [], marker=kind.marker, alpha=alpha, label=algorithm, **line(kind))
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from elubench.algorithms.known import numbers_in
 from elubench.plot.style import in_order, size
+from elubench.verification.measuring import listed
 
 
 def about(rows: pd.DataFrame, *, radius: bool = True) -> str:
@@ -21,15 +20,15 @@ def about(rows: pd.DataFrame, *, radius: bool = True) -> str:
         f"d = {d[0]}" + (f" to {d[-1]}" if len(d) > 1 else ""),
         f"{_span(each.min(), each.max())} {samples} sample{'s' if each.max() > 1 else ''}"
         + (" at each" if len(n) * len(d) > 1 else ""),
-        f"start of norm {_listed(rows['start_norm'])}",
+        f"start of norm {listed(rows['start_norm'])}",
     ]
     held = rows["validation"].dropna().unique()
     if len(held):
         parts.append(f"{held[0]:.0%} held out")
     if radius:
-        parts.append(f"radius constant {_listed(rows['radius_constant'])}")
+        parts.append(f"radius constant {listed(rows['radius_constant'])}")
     studies = ", ".join(rows["study"].unique())
-    parts.append(f"study {studies} with the study's own seed {_listed(rows['seed'])}")
+    parts.append(f"study {studies} with the study's own seed {listed(rows['seed'])}")
     return f"{'; '.join(parts)}."
 
 
@@ -48,10 +47,6 @@ def sentence(*parts: str) -> str:
     """Sentences in a row, each with a capital and a full stop."""
     made = [part.strip().rstrip(".") for part in parts if part.strip()]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in made)
-
-
-def _listed(column: pd.Series[Any]) -> str:
-    return ", ".join(f"{value:g}" for value in sorted(column.unique()))
 
 
 def _span(least: int, most: int) -> str:

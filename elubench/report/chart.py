@@ -84,18 +84,13 @@ class Chart:
 
 
 def race_chart(rows: pd.DataFrame, spent: str = "passes") -> Chart:
-    """What it takes to the radius against n, a panel for each d."""
+    """What it takes to the radius against n, a panel for each d; as ``race_figure``."""
     panels = []
     for d, part in rows.groupby("d"):
         kinds = {name: look_of(name) for name in in_order(part["algorithm"])}
         label = words_of(f"{spent}_to_radius")
         panels.append(Panel(f"d = {d}", label, _counts(part, spent, kinds)))
     return Chart(tuple(panels))
-
-
-def cost_chart(rows: pd.DataFrame) -> Chart:
-    """The same in units of a plain pass."""
-    return race_chart(rows, "cost")
 
 
 def study_chart(rows: pd.DataFrame, columns: Sequence[str]) -> Chart:

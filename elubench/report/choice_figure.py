@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from elubench.algorithms.base import Look
 from elubench.plot.style import (
     QUIET,
     in_order,
     label_ends,
+    line,
     look_of,
     new_figure,
     power_ticks,
@@ -35,6 +38,7 @@ NEAR = 0.01
 SETTINGS = (("isotropic", 1), ("isotropic", 2), ("diagonal", 2), ("general", 2))
 _LABELLED = 5  # the best of a panel; the others are grey, but for the two of the paper
 _ALWAYS = ("EM", "ELU")
+_GREY = Look("0.82", "", "-", 0.8)
 _LEAST = 0.2  # the axis of costs begins here: moments cost less than a plain pass
 _RUN = ["block", "model", "n", "d", "replicate", "start", "start_norm", "algorithm"]
 _TARGETS = {"radius": "to the radius", "mle": "to the MLE"}
@@ -104,26 +108,28 @@ def choice_figure(rows: pd.DataFrame, settings: Sequence[tuple[str, int]] = SETT
     return figure
 
 
+def _curve(kind: Look, seen: bool) -> dict[str, Any]:
+    """Of an algorithm that is named, or of one that stands grey behind."""
+    return {**line(kind if seen else _GREY), "zorder": 3.0 if seen else 1.0}
+
+
 def _draw_costs(axes: Axes, rows: pd.DataFrame, target: str) -> None:
     named = {*best(rows, target=target), *_ALWAYS}
     table, ends = costs(rows, target), []
     for name in in_order(table["algorithm"]):
         kind, seen = look_of(name), name in named
-        line = table[table["algorithm"] == name].sort_values("n")
-        line = line[np.isfinite(line["expected"])]
-        if line.empty:
+        curve = table[table["algorithm"] == name].sort_values("n")
+        curve = curve[np.isfinite(curve["expected"])]
+        if curve.empty:
             continue
         axes.plot(
-            line["n"],
-            line["expected"].clip(lower=_LEAST),
-            color=kind.colour if seen else "0.82",
+            curve["n"],
+            curve["expected"].clip(lower=_LEAST),
             marker=kind.marker if seen else "",
-            linestyle=kind.dash if seen else "-",
-            linewidth=kind.width if seen else 0.8,
-            zorder=3.0 if seen else 1.0,
+            **_curve(kind, seen),
         )
         if seen:
-            last = line.iloc[-1]
+            last = curve.iloc[-1]
             ends.append((name, float(last["n"]), max(float(last["expected"]), _LEAST)))
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -138,18 +144,15 @@ def _draw_shares(axes: Axes, rows: pd.DataFrame) -> None:
     arrived = rows.assign(reached=rows["cost_to_mle"].notna())
     table = censoring.run_time_distribution(arrived, "cost_to_mle", "cost")
     for name in in_order(table["algorithm"]):
-        kind, seen, line = look_of(name), name in named, table[table["algorithm"] == name]
+        kind, seen, curve = look_of(name), name in named, table[table["algorithm"] == name]
         axes.step(
-            line["cost"].clip(lower=_LEAST),
-            line["share"],
+            curve["cost"].clip(lower=_LEAST),
+            curve["share"],
             where="post",
-            color=kind.colour if seen else "0.82",
-            linestyle=kind.dash if seen else "-",
-            linewidth=kind.width if seen else 0.8,
-            zorder=3.0 if seen else 1.0,
+            **_curve(kind, seen),
         )
         if seen:
-            last = line.iloc[int(np.argmax(line["share"].to_numpy()))]
+            last = curve.iloc[int(np.argmax(curve["share"].to_numpy()))]
             axes.plot(
                 max(last["cost"], _LEAST), last["share"], kind.marker, color=kind.colour, zorder=4.0
             )

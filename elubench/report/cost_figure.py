@@ -17,9 +17,10 @@ from elubench.plot.style import (
     handle,
     in_order,
     legend_below,
+    line,
+    log_axes,
     look_of,
     new_figure,
-    power_ticks,
     styled,
 )
 
@@ -39,19 +40,14 @@ def costs_figure(table: pd.DataFrame) -> Figure:
             left.plot(
                 median.index,
                 1e3 * median,
-                color=kind.colour,
                 marker=kind.marker,
-                linestyle=kind.dash,
-                linewidth=kind.width,
                 markerfacecolor=kind.colour if faces[d] == "fill" else "white",
+                **line(kind),
             )
-    left.set_xscale("log")
-    left.set_yscale("log")
+    log_axes(left)
     left.set_xlabel("numbers in the data, n d")
     left.set_ylabel("milliseconds per iteration")
     left.set_title("median over rounds")
-    power_ticks(left, "x")
-    power_ticks(left, "y")
     _ratios(right, numbers, [name for name in names if name != "EM"])
     handles: list[Any] = [handle(name) for name in names]
     for d in dimensions[:2]:

@@ -31,19 +31,17 @@ class FigureMaker:
     rivals: bool = False
     numbers: Callable[..., Chart] | None = None
 
+    def tables(self, evidence: Evidence) -> tuple[pd.DataFrame, ...] | None:
+        """What the figure is drawn from; None where one of the tables is empty."""
+        tables = self.rows(evidence)
+        return None if any(table.empty for table in tables) else tables
+
     def __call__(self, evidence: Evidence) -> Figure | None:
-        """The figure, or None where one of its tables is empty."""
-        tables = self.rows(evidence)
-        return None if any(table.empty for table in tables) else self.draw(*tables)
+        """The figure that this evidence gives, if it gives one."""
+        tables = self.tables(evidence)
+        return None if tables is None else self.draw(*tables)
 
-    def caption(self, evidence: Evidence) -> str:
-        """The caption of the figure that this evidence gives; nothing where it gives none."""
-        tables = self.rows(evidence)
-        return "" if any(table.empty for table in tables) else self.words(*tables)
 
-    def chart(self, evidence: Evidence) -> Chart | None:
-        """The numbers of the figure that this evidence gives, where they can be explored."""
-        tables = self.rows(evidence)
-        if self.numbers is None or any(table.empty for table in tables):
-            return None
-        return self.numbers(*tables)
+def tables_of(*names: str) -> Callable[[Evidence], tuple[pd.DataFrame, ...]]:
+    """Tables of the probes; an empty one for one that was not made."""
+    return lambda evidence: tuple(evidence.tables.get(name, pd.DataFrame()) for name in names)

@@ -83,7 +83,6 @@ def write_report(
     evidence: Evidence,
     folder: str | Path,
     *,
-    command: str | None = None,
     seconds: float | None = None,
 ) -> Path:
     """Write the report and the claims into a folder; return the report's path.
@@ -94,7 +93,6 @@ def write_report(
     findings : what was decided, in the order of the report.
     evidence : what it rests on; figures and tables are made from it.
     folder : created if needed. Files are replaced, each whole or not at all.
-    command : how to make this report again; by default that of the command line.
     seconds : wall-clock time of the verification, where it is known.
     """
     for finding in findings:
@@ -105,7 +103,7 @@ def write_report(
                     f"{', '.join(paper.figures) or 'none'}, got {key!r}"
                 )
     gallery = Gallery(evidence, paper.figures)
-    page = render(paper, findings, evidence, gallery, command=command, seconds=seconds)
+    page = render(paper, findings, evidence, gallery, seconds)
     about = (paper.name, evidence.level, evidence.seed, rules_hash(paper))
     files = {
         summary.CLAIMS_JSON: summary.claims_json(findings, *about),
@@ -120,8 +118,6 @@ def render(
     findings: Sequence[Finding],
     evidence: Evidence,
     gallery: Gallery,
-    *,
-    command: str | None = None,
     seconds: float | None = None,
 ) -> str:
     """The page as text; its figures go into the gallery."""
@@ -149,7 +145,7 @@ def render(
         seed=evidence.seed,
         rules=rules_hash(paper),
         facts=_facts(evidence, seconds),
-        command=command or _command(paper, evidence),
+        command=_command(paper, evidence),
     )
 
 
@@ -186,12 +182,12 @@ class Gallery:
 
     def _make(self, key: str) -> Picture | None:
         maker = self._makers[key]
-        drawn = maker(self._evidence)
-        if drawn is None:
+        tables = maker.tables(self._evidence)
+        if tables is None:
             return None
-        words = (maker.title, maker.alt, maker.caption(self._evidence))
-        chart = maker.chart(self._evidence)
-        return picture(drawn, 1 + len(self.pictures), key, *words, chart)
+        words = (maker.title, maker.alt, maker.words(*tables))
+        chart = None if maker.numbers is None else maker.numbers(*tables)
+        return picture(maker.draw(*tables), 1 + len(self.pictures), key, *words, chart)
 
 
 def _section(finding: Finding, anchor: str, gallery: Gallery) -> Section:

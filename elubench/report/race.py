@@ -11,24 +11,12 @@ from elubench.plot.style import handle, in_order, legend_below, new_figure, size
 _PANELS = 3  # sizes n for which distributions are drawn
 
 
-def passes_figure(rows: pd.DataFrame) -> Figure:
-    """Passes to the radius against n, a row of panels for each d: all algorithms, and all but EM."""
-    return _figure(rows, "passes")
-
-
-def cost_figure(rows: pd.DataFrame) -> Figure:
-    """The same in units of a plain pass."""
-    return _figure(rows, "cost")
-
-
-def priced(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, or none where some were written by a version that knew no costs."""
-    known = "cost" in rows and rows["cost"].notna().equals(rows["passes"].notna())
-    return rows if known else rows[:0]
-
-
 @styled
-def _figure(rows: pd.DataFrame, spent: str) -> Figure:
+def race_figure(rows: pd.DataFrame, spent: str = "passes") -> Figure:
+    """What it takes to the radius against n, a row of panels for each d: all algorithms, all but EM.
+
+    ``spent`` is "passes", or "cost" for units of a plain pass.
+    """
     dimensions = sorted(rows["d"].unique())
     figure, panels = new_figure(2, len(dimensions), height=3.4, width_ratios=(1.0, 1.15))
     for number, d in enumerate(dimensions):

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from elubench.algorithms.base import Look
 from elubench.plot.against_n import statistic_of
-from elubench.plot.hues import MORE, line
+from elubench.plot.hues import MORE
 from elubench.plot.radius import draw_medians, race_table
-from elubench.plot.style import in_order, legend_below, look_of, new_figure, power_ticks, styled
+from elubench.plot.style import in_order, legend_below, line, log_axes, look_of, new_figure, styled
 from elubench.report.captions import about, sentence
 
 
@@ -68,12 +68,9 @@ def against_n(rows: pd.DataFrame, columns: Sequence[str]) -> Figure:
             for curve, look in reversed(kinds.items()):
                 found = statistic_of(rows[rows["curve"] == curve], column)
                 axes.plot(found.index, found, marker=look.marker, **line(look))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axes(axes)
         axes.set_title(words_of(column))
         axes.set_xlabel("sample size n")
-        power_ticks(axes, "x")
-        power_ticks(axes, "y")
     handles = [
         Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.dash, label=curve)
         for curve, look in kinds.items()

@@ -17,7 +17,6 @@ from elubench.report.captions import about, sentence
 from elubench.report.chart import study_chart
 from elubench.report.glossary import glossary
 from elubench.report.html import PageTable, Picture, made_by, picture, rendered, write_page
-from elubench.report.race import priced
 from elubench.report.study_figures import against_n, against_n_words, labelled, looks, words_of
 from elubench.report.typesetting import typeset
 from elubench.studies.store import StoreError
@@ -76,8 +75,7 @@ def _sections(results: pd.DataFrame) -> list[Section]:
         rows = labelled(rows)
         columns = ["location_error", "scale_error"]
         if rows["stop"].iloc[0] == "radius":
-            cost = "passes_to_radius" if priced(rows).empty else "cost_to_radius"
-            columns = ["iterations_to_radius", cost]
+            columns = ["iterations_to_radius", "cost_to_radius"]
         pictures = []
         for (model, d), part in rows.groupby(["model", "d"], sort=False):
             if part["n"].nunique() > 1:

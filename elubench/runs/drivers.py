@@ -39,10 +39,9 @@ from elubench.samples.base import PackedSample
 from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
-_SHORT = (
-    100  # passes: fewer take less time in Python than it takes to load the compiled loop, or to
-)
-# enter it, a millisecond or two, where a pass takes long
+# passes: fewer take less time in Python than it takes to load the compiled loop, or to enter it, a
+# millisecond or two, where a pass takes long
+_SHORT = 100
 
 #: Passes made and seconds spent, at the moments when the clock was read.
 Clock = list[tuple[int, float]]

@@ -79,15 +79,12 @@ class Run:
         The first to ask for a kind of pass waits some milliseconds until its price is measured. Making
         the sample (packing or condensing rows) is not part of the cost.
         """
-        return float(self._costs()[-1])
+        return float(self.bill.cost()[-1])
 
     def costs(self) -> Floats:
         """The cost up to each row of the trace."""
-        return self._costs()[:-1]
-
-    def _costs(self) -> Floats:
-        costs: Floats = self.bill.cost()
-        return costs
+        found: Floats = self.bill.cost()[:-1]
+        return found
 
 
 class Ended(NamedTuple):

@@ -6,10 +6,10 @@ An error names the key by its path, ``block[1].algorithms[2].eta``; lists are co
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from elubench import checks
 from elubench.algorithms.known import options_of
@@ -18,8 +18,6 @@ from elubench.studies.outside import Outside
 from elubench.studies.presets import preset, presets
 from elubench.studies.spec import SAMPLES, STARTS, STOPS, Block, Contestant, Spec, as_json
 from elubench.studies.truths import Truth, named, truths
-
-T = TypeVar("T")
 
 _MOST = 10**15
 #: Samples and runs of a study. A plan holds every sample, and a million take two seconds and 200 MB.
@@ -127,13 +125,13 @@ def _checked(values: dict[str, Any], title: str, folder: Path | None) -> Spec:
 
 
 def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
-    _only(values, "", ("name", "description", "seed", "block"))
+    checks.keys(values, ("name", "description", "seed", "block"))
     blocks = values.get("block")
     if not isinstance(blocks, list) or not blocks:
         raise TypeError("block must be a list of at least one [[block]]")
     numbered = [
         (number, block)
-        for number, given in enumerate(blocks, 1)
+        for number, given in enumerate(_spelled_out(blocks), 1)
         for block in _blocks(given, number, outside)
     ]
     names: set[str] = set()
@@ -148,6 +146,28 @@ def _study(values: dict[str, Any], title: str, outside: Outside) -> Spec:
         seed=checks.integer(values.get("seed", 0), "seed", 0, 2**63 - 1),
         blocks=tuple(block for _, block in numbered),
     )
+
+
+def _spelled_out(blocks: list[Any]) -> Iterator[Any]:
+    """Every block, with what it takes over from the earlier one whose name is its ``like``."""
+    earlier: dict[str, dict[str, Any]] = {}
+    for number, given in enumerate(blocks, 1):
+        if isinstance(given, dict):
+            if "like" in given:
+                given = _taken_over(given, f"block[{number}].like", earlier)
+            earlier[str(given.get("name", f"block{number}"))] = given
+        yield given
+
+
+def _taken_over(
+    given: dict[str, Any], at: str, earlier: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    name = given["like"]
+    if not isinstance(name, str) or name not in earlier:
+        raise ValueError(f"{at} must be the name of an earlier block, got {name!r}")
+    sizes = {"n", "n_per_d"} if given.keys() & {"n", "n_per_d"} else set()
+    kept = {key: value for key, value in earlier[name].items() if key not in {"name", *sizes}}
+    return {**kept, **{key: value for key, value in given.items() if key != "like"}}
 
 
 def _plannable(numbered: list[tuple[int, Block]]) -> None:
@@ -167,7 +187,7 @@ def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
     at = f"block[{number}]"
     if not isinstance(given, dict):
         raise TypeError(f"{at} must be a table, got {given!r}")
-    _only(given, f"{at}.", _DEFAULTS)
+    checks.keys(given, (*_DEFAULTS, "like"), f"{at}.")
     values = {**_DEFAULTS, "name": f"block{number}", **given}
     for key, value in values.items():
         if value is None:
@@ -177,7 +197,7 @@ def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
         outside.model(checks.text(given, name), name)
         return str(given)
 
-    models = _several(values["models"], f"{at}.models", model)
+    models = checks.several(values["models"], f"{at}.models", model)
     samples = checks.choice(values["samples"], f"{at}.samples", SAMPLES)
     share = checks.real(values["validation"], f"{at}.validation", 0.0, 1.0, "above")
     block = Block(
@@ -186,7 +206,7 @@ def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
         sizes=_sizes(values, at, samples),
         samples=samples,
         replicates=checks.integer(values["replicates"], f"{at}.replicates", 1, 10**9),
-        starts=_several(
+        starts=checks.several(
             values["starts"], f"{at}.starts", lambda one, name: checks.choice(one, name, STARTS)
         ),
         start_norm=checks.real(values["start_norm"], f"{at}.start_norm", 0.0, 1.0),
@@ -212,9 +232,11 @@ def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, in
     most_d, most_n = 10**6, _MOST
     if samples == "lattice":
         most_d, most_n = lattice.MOST_D, lattice.MOST_N
-    ds = _several(values["d"], f"{at}.d", lambda one, name: checks.integer(one, name, 1, most_d))
+    ds = checks.several(
+        values["d"], f"{at}.d", lambda one, name: checks.integer(one, name, 1, most_d)
+    )
     least = 4 if key == "n" else 1
-    ns = _several(
+    ns = checks.several(
         values[key], f"{at}.{key}", lambda one, name: checks.integer(one, name, least, _MOST)
     )
     if len(ds) * len(ns) > _MOST_SAMPLES:
@@ -264,7 +286,7 @@ def _options(given: Any, at: str, outside: Outside) -> dict[str, Any]:
     name = given["name"]
     kind = outside.kind(name, f"{at}.name")
     types = {one.name: str(one.type) for one in fields(kind) if one.init}
-    _only(given, f"{at}.", ("name", *types), f"; {name} has ")
+    checks.keys(given, ("name", *types), f"{at}.", f"; {name} has ")
     options: dict[str, Any] = {}
     for key, value in given.items():
         if isinstance(value, dict):
@@ -282,26 +304,3 @@ def _options(given: Any, at: str, outside: Outside) -> dict[str, Any]:
         return dict(json.loads(as_json({"name": name, **made, **nested})))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{at} must have options that JSON can hold: {error}") from None
-
-
-def _only(
-    given: Mapping[str, Any], at: str, known: Collection[str], which: str = "; known are "
-) -> None:
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{at}{key} is not a key{which}{', '.join(known)}")
-
-
-def _several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, ...]:
-    """One value, or a list of different ones."""
-    if not isinstance(value, list | tuple):
-        return (read(value, name),)
-    if not value:
-        raise ValueError(f"{name} must be a list of at least one value, got {value!r}")
-    made: dict[T, None] = {}
-    for number, one in enumerate(value, 1):
-        item = read(one, f"{name}[{number}]")
-        if item in made:
-            raise ValueError(f"{name}[{number}] has {item!r} twice")
-        made[item] = None
-    return tuple(made)

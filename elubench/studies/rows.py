@@ -63,21 +63,6 @@ OUTCOME = {
     "held_gap": _float,
     "held_trace": _float,
 }
-#: Columns that folders written by an earlier version lack: there they are empty.
-LATER = (
-    "sample_kurtosis",
-    "sample_gap",
-    "sample_trace",
-    "held_kurtosis",
-    "held_gap",
-    "held_trace",
-    "cost",
-    "cost_to_radius",
-    "true_h",
-    "true_a",
-    "true_weight",
-    "half_distance",
-)
 #: What depends on the machine. Costs are passes in units of a plain pass, by prices measured in the
 #: process of the run; ``comparable`` where that had the machine to itself, as far as elubench knows.
 TIME = {
@@ -115,11 +100,3 @@ TRACE_SCHEMA = pa.schema(
         "validation_loss": _float,
     }
 )
-
-
-def completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with empty columns for those of the schema that came later."""
-    for place, field in enumerate(schema):
-        if field.name in LATER and field.name not in table.column_names:
-            table = table.add_column(place, field, pa.nulls(len(table), field.type))
-    return table

@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 
 from elubench import __version__
 from elubench.kernels import interrupts
-from elubench.kernels.interrupts import Presses
 from elubench.studies import reading
 from elubench.studies.costs import cell_seconds
 from elubench.studies.engines import Engine
@@ -68,54 +67,41 @@ def run_study(
     chosen = Engine(engine, workers, scheduler)
     report = progress or (lambda _: None)
     with interrupts.noticed() as presses:
-        ended = _completed(folder, study, spec, chosen, retry_failed, shard, report, presses)
+        shard_of((), shard)
+        cut = _opened(folder, study, spec)
+        store = _store(folder, study, cut)
+        rows, done = store.check(cut.expected, repair=True)
+        if retry_failed:
+            ours = {task.name for task in shard_of(cut.tasks, shard)}
+            store.remove(ours.intersection(_failed(study, cut, rows)))
+            rows, done = store.check(cut.expected, repair=True)
+        left = [task for task in shard_of(cut.tasks, shard) if task.name not in done]
+        tally = Tally(study, cut, rows, done, cell_seconds(study), left)
+        report(tally.progress())
+        random.SystemRandom().shuffle(left)
+
+        def made_elsewhere(task: Task) -> bool:
+            if not store.has(task.name):
+                return False
+            tally.skip(task)
+            return True
+
+        if left:
+            results = chosen.results(study, left, made_elsewhere)
+            with closing(results):
+                for made in results:
+                    if (
+                        presses.heard
+                    ):  # and its exception lost: what it did to this task nobody knows
+                        raise KeyboardInterrupt
+                    store.put(made.task.name, made.rows, made.traces)
+                    tally.add(made.task, made.rows)
+                    report(tally.progress())
+        rows, done = store.check(cut.expected, repair=True)
+        ended = Tally(study, cut, rows, done).progress(tally.progress().seconds)
     if presses.heard:  # and its exception lost
         raise KeyboardInterrupt
     return ended
-
-
-def _completed(
-    folder: Path,
-    study: Spec,
-    spec: Spec | Mapping[str, Any] | str | Path,
-    chosen: Engine,
-    retry_failed: bool,
-    shard: str,
-    report: Callable[[Progress], None],
-    presses: Presses,
-) -> Progress:
-    """Run what is left of a study."""
-    shard_of((), shard)
-    cut = _opened(folder, study, spec)
-    store = _store(folder, study, cut)
-    rows, done = store.check(cut.expected, repair=True)
-    if retry_failed:
-        ours = {task.name for task in shard_of(cut.tasks, shard)}
-        store.remove(ours.intersection(_failed(study, cut, rows)))
-        rows, done = store.check(cut.expected, repair=True)
-    left = [task for task in shard_of(cut.tasks, shard) if task.name not in done]
-    tally = Tally(study, cut, rows, done, cell_seconds(study), left)
-    report(tally.progress())
-    random.SystemRandom().shuffle(left)
-
-    def made_elsewhere(task: Task) -> bool:
-        if not store.has(task.name):
-            return False
-        tally.skip(task)
-        return True
-
-    if left:
-        results = chosen.results(study, left, made_elsewhere)
-        with closing(results):
-            for made in results:
-                if presses.heard:  # and its exception lost: what it did to this task nobody knows
-                    raise KeyboardInterrupt
-                store.put(made.task.name, made.rows, made.traces)
-                tally.add(made.task, made.rows)
-                report(tally.progress())
-    rows, done = store.check(cut.expected, repair=True)
-    seconds = tally.progress().seconds
-    return Tally(study, cut, rows, done).progress(seconds)
 
 
 def study_rows(spec: Spec | Mapping[str, Any] | str | Path) -> pd.DataFrame:

@@ -4,7 +4,8 @@ A block is every combination of
 
     models x sizes (n, or n_per_d times d) x d x replicates x starts x algorithms
 
-for one truth; a block whose ``truth`` has lists stands for several blocks.
+for one truth; a block whose ``truth`` has lists stands for several blocks. ``like = "NAME"`` takes over
+what an earlier block has and this one does not state.
 
 The canonical form has every option spelled out; two files that mean the same have the same hash.
 """

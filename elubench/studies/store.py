@@ -29,7 +29,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from elubench.studies.rows import completed
 from elubench.studies.whole import TEMPORARY
 from elubench.studies.whole import write_whole as write_whole
 
@@ -76,7 +75,7 @@ def _read(path: Path, schema: pa.Schema, **labels: str) -> tuple[pa.Table, dict[
     for key, value in labels.items():
         if found.get(f"elubench_{key}") != value:
             raise ValueError(f"is not of this study ({key} differs)")
-    plain = completed(table.replace_schema_metadata(None), schema)
+    plain = table.replace_schema_metadata(None)
     if not plain.schema.equals(schema):
         raise ValueError("has other columns than this version of elubench writes")
     return plain, found
@@ -128,12 +127,8 @@ class Store:
         """Make the folder and its study.json; if another process was faster, its file stays."""
         if folder.exists() and not folder.is_dir():
             raise StoreError(f"{folder} is a file; a study needs a folder")
-        ours = {
-            "shards",
-            "traces",
-            "study.toml",
-            "study.json",
-        }  # of another process at the same stage
+        # of another process at the same stage
+        ours = {"shards", "traces", "study.toml", "study.json"}
         if folder.is_dir() and any(
             not name.startswith(TEMPORARY) and name not in ours for name in os.listdir(folder)
         ):
@@ -201,10 +196,8 @@ class Store:
     ) -> tuple[pa.Table, set[str]]:
         kept, table = self._consolidated()
         if any(present.get(task) != state for task, state in kept.items()):
-            kept, table = (
-                {},
-                self._schema.empty_table(),
-            )  # a shard changed or is gone: read them all
+            # a shard changed or is gone: read them all
+            kept, table = {}, self._schema.empty_table()
         fresh = sorted(task for task in present if task not in kept)
         tables, done = [table], set(kept)
         for task, found in self._tables(fresh, expected, repair):
@@ -283,13 +276,10 @@ class Store:
             path = self._path(task, "traces")
             try:
                 tables.append(_read(path, self._trace_schema, study=self.hash, task=task)[0])
-            except (FileNotFoundError, ValueError) as error:
-                why = "is gone" if isinstance(error, FileNotFoundError) else str(error)
-                warnings.warn(
-                    f"{path} {why}; it is left out until the study is run again",
-                    StoreWarning,
-                    stacklevel=3,
-                )
+            except FileNotFoundError:
+                self._reject(path, "is gone", repair=False)
+            except ValueError as error:
+                self._reject(path, str(error), repair=False)
         return pa.concat_tables(tables)
 
     def remove(self, tasks: Iterable[str]) -> None:
@@ -300,13 +290,12 @@ class Store:
     # The one file that loads quickly. It is a copy; without it the next load is slower.
 
     def _consolidated(self) -> tuple[dict[str, list[int]], pa.Table]:
-        nothing: tuple[dict[str, list[int]], pa.Table] = ({}, self._schema.empty_table())
         path = self.folder / "results.parquet"
         try:
             table, labels = _read(path, self._schema, study=self.hash)
             return dict(json.loads(labels["elubench_shards"])), table
         except (ValueError, KeyError, TypeError, OSError):
-            return nothing
+            return {}, self._schema.empty_table()
 
     def _consolidate(self, rows: pa.Table, shards: dict[str, list[int]]) -> None:
         content = parquet(rows, study=self.hash, shards=json.dumps(shards))

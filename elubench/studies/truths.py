@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from elubench.samples.base import RawMoments
 DIRECTIONS = ("axis", "equal")
 #: Components farther apart than this have nothing to do with each other.
 _FARTHEST = 100.0
-_EXPONENTS = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -82,29 +82,21 @@ def truths(given: Any, at: str) -> tuple[Truth | None, ...]:
         return (None,)
     if not isinstance(given, dict):
         raise TypeError(f"{at} must be a table such as {{h = 1.0, a = 0.125}}, got {given!r}")
-    for key in given:
-        if key not in Truth.__dataclass_fields__:
-            known = ", ".join(Truth.__dataclass_fields__)
-            raise ValueError(f"{at}.{key} is not a key; known are {known}")
+    checks.keys(given, Truth.__dataclass_fields__, f"{at}.")
     if "h" not in given:
         raise ValueError(f"{at} lacks the key 'h'")
     along = checks.choice(given.get("direction", "axis"), f"{at}.direction", DIRECTIONS)
+
+    def numbers(key: str, default: float, below: float, closed: str) -> tuple[float, ...]:
+        read = partial(checks.real, above=0.0, below=below, closed=closed)
+        return checks.several(given.get(key, default), f"{at}.{key}", read)
+
     axes = (
-        _several(given["h"], f"{at}.h", (0.0, _FARTHEST), "below"),
-        _several(given.get("a", 0.0), f"{at}.a", _EXPONENTS, "above below"),
-        _several(given.get("weight", 0.5), f"{at}.weight", (0.0, 1.0), ""),
+        numbers("h", math.nan, _FARTHEST, "below"),
+        numbers("a", 0.0, 1.0, "above below"),
+        numbers("weight", 0.5, 1.0, ""),
     )
     return tuple(Truth(h, a, along, weight) for h, a, weight in itertools.product(*axes))
-
-
-def _several(given: Any, name: str, ends: tuple[float, float], closed: str) -> tuple[float, ...]:
-    """One number, or a list of different ones."""
-    if not isinstance(given, list):
-        return (checks.real(given, name, *ends, closed),)
-    found = [checks.real(one, f"{name}[{k}]", *ends, closed) for k, one in enumerate(given, 1)]
-    if not found or len(set(found)) < len(found):
-        raise ValueError(f"{name} must be a list of different numbers, got {given!r}")
-    return tuple(found)
 
 
 def named(name: str, truth: Truth | None, of: int) -> str:

@@ -36,18 +36,16 @@ def gather(
     level: str,
     out: str | Path,
     *,
-    engine: str = "local",
-    workers: int | None = None,
-    scheduler: str | None = None,
     seed: int = 0,
     say: Say | None = None,
-    progress: Callable[[studies.Progress], None] | None = None,
     shared: Path | None = None,
+    **how: Any,
 ) -> Evidence:
     """Run the studies and probes of a level, or what is left of them, and load everything.
 
     ``seed`` 0 takes the studies as they are; every other seed draws samples of its own. With
     ``shared``, a folder for tables that are the same for every seed, only what verdicts rest on is run.
+    ``how`` has the engine, its options and ``progress``, as :func:`elubench.run_study` takes them.
     """
     wanted = paper.level(level)
     seed = checks.integer(seed, "seed", 0)
@@ -61,14 +59,7 @@ def gather(
             blocks = tuple(one for one in blocks if one.name not in wanted.shown)
         study = replace(study, seed=study.seed + _SEEDS_APART * seed, blocks=blocks)
         tell(f"study {name} ({number} of {len(wanted.studies)})")
-        studies.run_study(
-            study,
-            folder / name,
-            engine,
-            workers=workers,
-            scheduler=scheduler,
-            progress=progress,
-        )
+        studies.run_study(study, folder / name, **how)
     for name, options in wanted.probes.items():
         path = folder / f"{name}.parquet"
         if not _readable(path):
@@ -134,7 +125,7 @@ def at_hand(paper: Paper, out: str | Path, say: Say | None = None) -> Evidence:
 def recorded(out: str | Path) -> dict[str, Any] | None:
     """What a folder says about itself: paper, source, level and seed; None without such a record.
 
-    ``paper`` is "" in a folder from before papers had names, ``source`` for a paper that ships.
+    ``source`` is "" for a paper that ships.
     """
     path = Path(out) / _ABOUT
     if not path.exists():
@@ -142,7 +133,7 @@ def recorded(out: str | Path) -> dict[str, Any] | None:
     try:
         about = json.loads(path.read_text("utf-8"))
         return {
-            "paper": str(about.get("paper", "")),
+            "paper": str(about["paper"]),
             "source": str(about.get("source", "")),
             "level": str(about["level"]),
             "seed": int(about["seed"]),
@@ -156,7 +147,7 @@ def _own(folder: Path, paper: Paper) -> dict[str, Any] | None:
     about = recorded(folder)
     if about is None:
         return None
-    if about["paper"] != paper.name and not (paper.unnamed and not about["paper"]):
+    if about["paper"] != paper.name:
         raise StoreError(
             f"{folder} holds another verification: paper {about['paper']!r} there, {paper.name!r} "
             "here. Choose another folder"

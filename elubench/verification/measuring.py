@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import Expectation, at_most, below
 from elubench.verification.verdicts import LEVEL, Measurement
 
-INF = math.inf
 _STATISTICS = {"rmse": "root mean square", "mean": "mean", "median": "median"}
 _CONTROLS = {
     "sample_kurtosis": "sample's excess kurtosis",
@@ -70,19 +68,20 @@ def settings_of(rows: pd.DataFrame) -> str:
     options = [_named(str(name), str(given)) for name, given in pairs]
     held = rows["validation"].dropna().unique()
     parts = [
-        f"{'/'.join(rows['model'].unique())} model, d = {_listed(rows['d'])}, "
+        f"{'/'.join(rows['model'].unique())} model, d = {listed(rows['d'])}, "
         f"{n.replace('e+', 'e')} ({len(sizes)} size{'s' if len(sizes) > 1 else ''})",
         f"{int(counts.min())} {rows['samples'].iloc[0]} samples each",
-        f"start {'/'.join(rows['start'].unique())}, norm {_listed(rows['start_norm'])}",
+        f"start {'/'.join(rows['start'].unique())}, norm {listed(rows['start_norm'])}",
         ", ".join(options),
-        f"radius constant {_listed(rows['radius_constant'])}",
+        f"radius constant {listed(rows['radius_constant'])}",
         f"{held[0]:.0%} held out" if len(held) else "nothing held out",
-        f"study {rows['study'].iloc[0]} with the study's own seed {_listed(rows['seed'])}",
+        f"study {rows['study'].iloc[0]} with the study's own seed {listed(rows['seed'])}",
     ]
     return "; ".join(parts)
 
 
-def _listed(column: pd.Series[Any]) -> str:
+def listed(column: pd.Series[Any]) -> str:
+    """The different numbers of a column, in order."""
     return ", ".join(f"{value:g}" for value in sorted(column.unique()))
 
 

@@ -110,7 +110,6 @@ class Paper:
     figures : :class:`elubench.report.figures.FigureMaker` by key, in the order of the report.
     tables : from evidence to :class:`elubench.report.html.PageTable`, which compare the algorithms.
     expected : the verdict that each claim is expected to get, by its key.
-    unnamed : whether folders from before papers had names hold this one.
     source : the file or folder that it was loaded from; set by :func:`load`.
     """
 
@@ -127,7 +126,6 @@ class Paper:
     figures: Mapping[str, Any] = field(default_factory=dict)
     tables: Callable[[Evidence], Sequence[Any]] = _no_tables
     expected: Mapping[str, str] = field(default_factory=dict)
-    unnamed: bool = False
     source: Path | None = None
 
     def __post_init__(self) -> None:

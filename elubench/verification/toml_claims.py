@@ -19,7 +19,7 @@ declared, and the rule's text is made from it. Every key is described in EXTENDI
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -77,7 +77,7 @@ def claims_in(path: Path) -> Chapter:
     label = ""
     try:
         found = checks.toml(path.read_text("utf-8"))
-        _only(found, ("claim",))
+        checks.keys(found, ("claim",))
         if not isinstance(found.get("claim"), list):
             raise TypeError("claim must be a list: each claim begins with [[claim]]")
         for place, given in enumerate(found["claim"], 1):
@@ -127,7 +127,8 @@ class _Written:
 
 def _add(chapter: Chapter, given: dict[str, Any], label: str) -> None:
     measure = checks.choice(given.get("measure"), "measure", tuple(_MEASURES))
-    _only(given, (*_CLAIM, *_MEASURES[measure]), f"; for the measure {measure} these are ")
+    which = f"; for the measure {measure} these are "
+    checks.keys(given, (*_CLAIM, *_MEASURES[measure]), which=which)
     rows = _conditions(given.get("rows", {}), "rows")
     if measure == "ratio":
         if "algorithm" in rows:
@@ -331,7 +332,7 @@ def _conditions(given: Any, name: str) -> dict[str, Any]:
                 checks.real(option, f"{at}.{key}")
             continue
         if isinstance(value, dict) and kind not in (pa.string(), pa.bool_()):
-            _only(value, ("least", "most"), at=f"{at}.")
+            checks.keys(value, ("least", "most"), f"{at}.")
             for key, end in value.items():
                 checks.real(end, f"{at}.{key}")
             continue
@@ -343,14 +344,6 @@ def _conditions(given: Any, name: str) -> dict[str, Any]:
             else:
                 checks.real(one, at)
     return dict(given)
-
-
-def _only(
-    given: Mapping[str, Any], known: Collection[str], which: str = "; known are ", at: str = ""
-) -> None:
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{at}{key} is not a key{which}{', '.join(known)}")
 
 
 def _counts(of: str) -> bool:

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import ndtri
-from scipy.stats import binomtest, kstest, kstwo
 
-from elubench import checks
 from elubench.algorithms import EM, NewtonAnderson
 from elubench.checks import Floats
 from elubench.models import Isotropic
@@ -85,57 +82,6 @@ def _optimum(n: int, sample: LatticeSample) -> float:
     return float(brentq(slope, _ZERO, far, xtol=1e-6))
 
 
-def distances(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """How far the samples of `limit_law` are from the laws, one row per law, d and n.
-
-    The atom of the location at d = 1 is tested by itself: ``zero`` is the share of samples at exactly 0
-    with the interval ``zero_low`` to ``zero_high``, which should contain ``zero_law``. ``distance`` is
-    Kolmogorov and Smirnov's between the other samples and the law given that it is not 0, ``allowed``
-    what it exceeds with probability 1 - level if the law holds, and ``p_value`` belongs to it. ``rms``
-    is the root mean square value, ``rms_low`` to ``rms_high`` its interval by the delta method, and
-    ``rms_law`` that of the law.
-    """
-    level = checks.real(level, "level", 0.0, 1.0)
-    rows = []
-    for (law, d, n), part in _groups(table):
-        values = part["value"].to_numpy(dtype=float)
-        atom = law == LOCATION and d == 1
-        zero = int((values == 0.0).sum()) if atom else 0
-        interval = binomtest(zero, values.size).proportion_ci(level, "wilson")
-        rest = values[values > 0.0] if atom else values
-        if rest.size < 10:
-            raise ValueError(
-                f"table must have ten values that are not 0 at n = {n}, got {rest.size}"
-            )
-        test = kstest(rest, lambda x, law=law, d=d: _conditional(x, law, d))
-        squares = values**2
-        mean, error = float(squares.mean()), float(squares.std() / math.sqrt(values.size))
-        root = math.sqrt(mean)
-        half = float(ndtri(0.5 + 0.5 * level)) * error / (2.0 * root)
-        rows.append(
-            (
-                *(law, d, n, values.size),
-                *(zero / values.size, interval.low, interval.high, 0.5 if atom else 0.0),
-                *(float(test.statistic), float(kstwo.ppf(level, rest.size)), float(test.pvalue)),
-                *(root, root - half, root + half, _rms(law, d)),
-            )
-        )
-    columns = ["law", "d", "n", "samples", "zero", "zero_low", "zero_high", "zero_law"]
-    columns += ["distance", "allowed", "p_value", "rms", "rms_low", "rms_high", "rms_law"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _groups(table: pd.DataFrame) -> list[tuple[tuple[str, int, int], pd.DataFrame]]:
-    keys = sorted(set(zip(table["law"], table["d"], table["n"], strict=True)))
-    return [
-        (
-            (law, int(d), int(n)),
-            table[(table["law"] == law) & (table["d"] == d) & (table["n"] == n)],
-        )
-        for law, d, n in keys
-    ]
-
-
 def law_cdf(x: Floats, law: str, d: int) -> Floats:
     """The law's distribution function, for values of `limit_law`."""
     if law == TIME:
@@ -155,18 +101,3 @@ def distance(values: Floats, law: str, d: int) -> float:
     at_zero = (points == 0.0) & (law == LOCATION) & (d == 1)
     before = np.abs(up_to - counts / values.size - np.where(at_zero, 0.0, there))
     return float(max(after.max(initial=0.0), before.max()))
-
-
-def _conditional(x: Floats, law: str, d: int) -> Floats:
-    """`law_cdf` given that the value is not 0."""
-    found = law_cdf(x, law, d)
-    return np.asarray(2.0 * found - 1.0) if law == LOCATION and d == 1 else found
-
-
-def _rms(law: str, d: int) -> float:
-    if law == LOCATION:
-        return limit_laws.location_rms(d)[0]
-    z = np.linspace(-6.0, 6.0, 1201)  # the pull that keeps EM away is at 6.5
-    weights = np.exp(-0.5 * z**2)
-    squares = np.array([limit_laws.em_time(limit_laws.PULL * x, _CONSTANT) ** 2 for x in z])
-    return math.sqrt(float(weights @ squares / weights.sum()))

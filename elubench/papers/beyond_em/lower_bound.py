@@ -25,14 +25,14 @@ the density ratios have the mean product
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, ndtr
+from scipy.special import logsumexp
 
 from elubench import checks
 from elubench.checks import Floats
@@ -116,29 +116,13 @@ def bound(n: float, d: int, method: Method = "divergence") -> Bound:
         return -(theta**2) * (1.0 - total_variation(theta, n, d, method))
 
     most = math.log(min(4.0 * d**0.25 * unit, 0.9 * math.sqrt(d)))
-    theta = math.exp(_least(risk, math.log(0.1 * unit), most))
+    found = minimize_scalar(
+        risk, bounds=(math.log(0.1 * unit), most), method="bounded", options={"xatol": 1e-6}
+    )
+    theta = math.exp(float(found.x))
     variation = total_variation(theta, n, d, method)
     left = theta**2 * (1.0 - variation)
     return Bound(theta, variation, left / 4.0, left / (2.0 * d))
-
-
-def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function of one minimum is least."""
-    found = minimize_scalar(function, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    return float(found.x)
-
-
-def limit_constant() -> float:
-    """The best constant of n^(-1/4) that two points give at d = 1.
-
-    In the limit n draws say as much about h = n^(1/8) theta as one from N(h^4, 6) does, so that V is
-    known: the largest value of h^2/4 (1 - V), 1 - V = 2 Phi(-h^4/(2 sqrt 6)).
-    """
-
-    def risk(h: float) -> float:
-        return -(h**2) / 2.0 * float(ndtr(-(h**4) / (2.0 * limit_laws.FOURTH_POWER)))
-
-    return -risk(_least(risk, 0.1, 3.0))
 
 
 def lower_bound(

@@ -36,5 +36,4 @@ PAPER = Paper(
     figures=FIGURES,
     tables=rival_tables,
     expected=expected_in(_FOLDER / "expected.toml"),
-    unnamed=True,
 )

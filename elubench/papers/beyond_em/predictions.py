@@ -56,20 +56,6 @@ def em_iterations(d: int = 1, constant: float = 2.0, start: float = 0.9) -> Pred
     return lambda n: em_time(start, target_at(n), d)
 
 
-def elu_iterations(
-    d: int = 1,
-    constant: float = 2.0,
-    start: float = 0.9,
-    eta: float = 0.01,
-    beta: float = 0.8,
-) -> Prediction:
-    """ELU likewise; it grows like `alpha |a| ln n / ln(1/beta)`, with the radius n^a."""
-    target_at = _targets(d, constant)
-    start = _start(start, d)
-    eta, beta = checks.real(eta, "eta", above=0.0), checks.real(beta, "beta", 0.0, 1.0)
-    return lambda n: float(elu_times(start, [target_at(n)], d, eta, beta)[0])
-
-
 def em_time(start: float, target: float, d: int) -> float:
     """EM's steps from |theta| = start down to target; 0 where the start is within."""
     d = checks.integer(d, "d", 1)

@@ -12,7 +12,6 @@ from elubench.plot.radius import race_table
 from elubench.plot.style import in_order, size
 from elubench.report.captions import about, sentence
 from elubench.report.html import PageTable
-from elubench.report.race import priced
 from elubench.verification.evidence import Evidence
 
 _NONE = "–"  # noqa: RUF001
@@ -29,9 +28,7 @@ def rival_tables(evidence: Evidence) -> list[PageTable]:
     for d in DIMENSIONS:
         rows = to_radius(evidence, d)
         if not rows.empty:
-            tables.append(passes(rows))
-        if not priced(rows).empty:
-            tables.append(cost(rows))
+            tables += [passes(rows), cost(rows)]
     for d in DIMENSIONS:
         rows = validated(evidence, d)
         if rows["mle_distance"].notna().any():

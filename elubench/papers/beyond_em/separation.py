@@ -31,10 +31,8 @@ from elubench.runs import run_many
 from elubench.runs.trace import Run
 from elubench.samples import LatticeSample
 
-_REACH, _STEP = (
-    12.0,
-    1.0 / 16.0,
-)  # standard deviations, and in the smaller of the units of V and theta V
+# standard deviations, and in the smaller of the units of V and theta V
+_REACH, _STEP = 12.0, 1.0 / 16.0
 
 
 def contraction(theta: float, d: int) -> float:

@@ -16,6 +16,7 @@ from elubench.plot.against_n import statistic_of
 from elubench.plot.style import (
     THEORY,
     legend_below,
+    log_axes,
     new_figure,
     power_ticks,
     shade,
@@ -24,9 +25,9 @@ from elubench.plot.style import (
     styled,
 )
 from elubench.report.captions import about, sentence, steps
-from elubench.report.figures import FigureMaker
+from elubench.report.figures import FigureMaker, tables_of
 from elubench.report.html import PageTable
-from elubench.report.race import passes_figure
+from elubench.report.race import race_figure
 from elubench.verification.evidence import Evidence
 
 #: Curves of the first figure: a model's name in the rows, its label, marker and exponents of n.
@@ -62,11 +63,8 @@ def rates_figure(rows: pd.DataFrame) -> Figure:
             anchor = (ends[1], float(error.iloc[-1]))
             slope_line(left, ends, anchor, slope, text, above=slope > -0.5)
     for axes in (left, right):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axes(axes)
         axes.set_xlabel("sample size n")
-        power_ticks(axes, "x")
-        power_ticks(axes, "y")
     left.set_title("error of the sample's optimum")
     right.set_title("EM's iterations to the radius")
     legend_below(figure, handles, columns=2)
@@ -80,10 +78,6 @@ def _rates_words(rows: pd.DataFrame) -> str:
         "of n is a straight line, and a logarithm bends",
         about(rows),
     )
-
-
-def _population(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
-    return (evidence.tables.get("population", pd.DataFrame()),)
 
 
 @styled
@@ -121,10 +115,6 @@ def _factor_words(_: pd.DataFrame) -> str:
     )
 
 
-def _crossover(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
-    return (evidence.tables.get("crossover", pd.DataFrame()),)
-
-
 @styled
 def crossover_figure(table: pd.DataFrame) -> Figure:
     """n^(1/4) times the error of the optimum against h, for each n, with the limit law and its ends."""
@@ -146,13 +136,10 @@ def crossover_figure(table: pd.DataFrame) -> Figure:
             color=shade(number, len(sizes)),
             label=f"n = {size(n)}",
         )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_axes(axes)
     axes.set_ylim(0.06, 2.0)
     axes.set_xlabel("h, the imbalance of the weights |1 − 2w| in units of $n^{-1/4}$")  # noqa: RUF001
     axes.set_ylabel("error in units of $n^{-1/4}$")
-    power_ticks(axes, "x")
-    power_ticks(axes, "y")
     legend_below(figure, axes.get_legend_handles_labels()[0], columns=5)
     return figure
 
@@ -197,7 +184,7 @@ _MAKERS = (
         "Two panels with EM's factor against the distance from the truth. Left, equal weights: it "
         "rises to 1 at the truth, between two bounds. Right, unequal weights: curves that stay below "
         "1.",
-        _population,
+        tables_of("population"),
         factor_figure,
         _factor_words,
     ),
@@ -206,7 +193,7 @@ _MAKERS = (
         "Between equal and unequal weights",
         "Errors in units of n to the minus one quarter against the imbalance of the weights in the same "
         "units: markers of three sizes lie on one curve, flat on the left and falling on the right.",
-        _crossover,
+        tables_of("crossover"),
         crossover_figure,
         _crossover_words,
     ),
@@ -217,7 +204,7 @@ _MAKERS = (
         "EM's grow as a power, ELU's like a logarithm, Newton-Anderson's hardly, and Moments needs "
         "one.",
         _races,
-        passes_figure,
+        race_figure,
         _race_words,
         rivals=True,
     ),

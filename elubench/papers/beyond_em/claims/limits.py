@@ -39,9 +39,8 @@ def _values(evidence: Evidence, law: str, d: int) -> tuple[pd.Series[float], str
         raise NoEvidence(f"The table 'limit_law' has no values of the {law} at d = {d}.")
     sizes = ", ".join(f"{n:.0e}".replace("e+", "e") for n in sorted(part["n"].unique()))
     each = int(part.groupby("n").size().min())
-    return part[
-        "value"
-    ].sort_values(), f"isotropic model, d = {d}, n = {sizes}, {each} samples each"
+    settings = f"isotropic model, d = {d}, n = {sizes}, {each} samples each"
+    return part["value"].sort_values(), settings
 
 
 def _band(expected: Expectation, values: pd.Series[float], law: str, d: int) -> Measurement:

@@ -28,12 +28,10 @@ _MOST_PASSES = 25
 _WITHIN = at_least(f"share of samples within the radius after {_MOST_PASSES} passes", 0.97)
 
 
-def _passes_at_largest(
-    evidence: Evidence, expected: Expectation, under: str, d: int, over: str = "ELU"
-) -> Measured:
-    rows = rows_of(evidence, algorithm=[over, under], **ISOTROPIC, d=d, stop="radius")
+def _passes_at_largest(evidence: Evidence, expected: Expectation, under: str, d: int) -> Measured:
+    rows = rows_of(evidence, algorithm=["ELU", under], **ISOTROPIC, d=d, stop="radius")
     last = rows[rows["n"] == rows["n"].max()]
-    one, two = (rows[rows["algorithm"] == name] for name in (over, under))
+    one, two = (rows[rows["algorithm"] == name] for name in ("ELU", under))
     ratio = rates.ratio_of_medians(one, two, level=LEVEL)
     middle = last.groupby("algorithm")["passes_to_radius"].median()
     radius, size = float(last["radius"].iloc[0]), f"{last['n'].iloc[0]:.0e}".replace("e+", "e")

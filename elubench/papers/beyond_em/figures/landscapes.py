@@ -17,9 +17,9 @@ from elubench.plot.style import (
     THEORY,
     handle,
     legend_below,
+    log_axes,
     look_of,
     new_figure,
-    power_ticks,
     shade,
     size,
     slope_line,
@@ -58,8 +58,7 @@ def draw_profiles(left: Axes, right: Axes, profiles: pd.DataFrame) -> None:
     left.set_title("isotropic: loss above its minimum")
     right.set_title("isotropic: norm of the gradient")
     for axes, column, more in ((left, "gap", 2.0), (right, "gradient", 1.0)):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axes(axes)
         for d in {min(by_d), max(by_d)}:
             slope = theory.homogeneity("isotropic", d).value + more
             r, value = (float(by_d[d][name].iloc[0]) for name in ("r", column))
@@ -67,8 +66,6 @@ def draw_profiles(left: Axes, right: Axes, profiles: pd.DataFrame) -> None:
             anchor = (r, value * (0.1 if below else 10.0))
             slope_line(axes, (r, 20.0 * r), anchor, slope, f"slope {slope:g}", above=not below)
         axes.set_xlabel(r"$|\theta|$")
-        power_ticks(axes, "x")
-        power_ticks(axes, "y", most=7)
     left.set_ylabel(r"$f(\theta) - f(0)$")
     right.set_ylabel(r"$|\nabla f(\theta)|$")
 
@@ -87,15 +84,12 @@ def draw_diagonal(left: Axes, right: Axes, landscape: pd.DataFrame, flows: pd.Da
         if path["status"].iloc[-1] == "diverged":
             last = path.iloc[-1]
             right.plot(last["t"], last["norm"], "x", color=colour, markersize=7, mew=2.0)
-    right.set_xscale("log")
-    right.set_yscale("log")
+    log_axes(right)
     right.set_xlim(1.0, flows["t"].max())
     right.set_ylim(max(right.get_ylim()[0], 1e-7), None)
     right.set_title("diagonal: distance from the truth")
     right.set_xlabel("iteration t")
     right.set_ylabel(r"$|\theta_t|$")
-    power_ticks(right, "x")
-    power_ticks(right, "y")
 
 
 @styled
@@ -122,8 +116,7 @@ def stability_figure(table: pd.DataFrame) -> Figure:
     first = float(scaled.loc[scaled["r"] == scaled["r"].min(), "value"].mean())
     last = float(scaled.loc[scaled["r"] == scaled["r"].max(), "value"].mean())
     for axes in panels:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_axes(axes)
         axes.set_xlabel(r"$|\theta|$")
     middle = math.sqrt(r[0] * r[1])
     slope_line(panels[1], (r[0], middle), (r[0], 0.35 * first), 3.0, "slope 3", above=False)
@@ -131,9 +124,6 @@ def stability_figure(table: pd.DataFrame) -> Figure:
     panels[0].set_title("gradient of a sample less that at infinite n")
     panels[1].set_title(r"the same times $n^{1/2}$")
     panels[0].set_ylabel("root mean square noise")
-    for axes in panels:
-        power_ticks(axes, "x")
-        power_ticks(axes, "y", most=7)
     handles = [
         Line2D(
             [],

@@ -1,15 +1,15 @@
 """Every figure of this paper's report, by key: what it is drawn from, and what its caption says.
 
     FIGURES["passes"](evidence)             a matplotlib Figure, or None without the rows
-    FIGURES["passes"].caption(evidence)     sizes, samples, constants and seeds, from the rows
 
+Captions have sizes, samples, constants and seeds from the rows.
 The drawing functions take tidy tables and can be called on any: see the modules beside this one and
 those of :mod:`elubench.report`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -33,11 +33,11 @@ from elubench.papers.beyond_em.rows import (
 )
 from elubench.plot.style import size
 from elubench.report.captions import about, sentence, steps
-from elubench.report.chart import cost_chart, race_chart
+from elubench.report.chart import race_chart
 from elubench.report.cost_figure import costs_figure
 from elubench.report.errors import dimensions_figure, starts_figure
-from elubench.report.figures import FigureMaker
-from elubench.report.race import cost_figure, passes_figure, priced, run_time_figure
+from elubench.report.figures import FigureMaker, tables_of
+from elubench.report.race import race_figure, run_time_figure
 from elubench.report.slope_figure import local_slopes_figure
 from elubench.verification.evidence import Evidence
 
@@ -77,29 +77,28 @@ def _races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
     return (pd.concat([to_radius(evidence, d) for d in DIMENSIONS], ignore_index=True),)
 
 
-def _priced_races(evidence: Evidence) -> tuple[pd.DataFrame, ...]:
-    return (priced(*_races(evidence)),)
-
-
-def _cost_words(rows: pd.DataFrame) -> str:
+def _race_words(rows: pd.DataFrame, until: str) -> str:
     return sentence(
-        "What it costs until the location is within the statistical radius, in units of a plain pass; "
-        f"{PLAIN}. Medians by Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that "
-        "theory predicts for EM (left) and ELU (right)",
+        f"{until}. Dashed: the growth that theory predicts for EM (left) and ELU (right)",
         _censored(rows),
         about(rows),
         steps(rows),
     )
 
 
+def _cost_words(rows: pd.DataFrame) -> str:
+    return _race_words(
+        rows,
+        "What it costs until the location is within the statistical radius, in units of a plain pass; "
+        f"{PLAIN}. Medians by Kaplan-Meier, bars from quartile to quartile",
+    )
+
+
 def _passes_words(rows: pd.DataFrame) -> str:
-    return sentence(
+    return _race_words(
+        rows,
         "Passes over the data until the location is within the statistical radius: medians by "
-        "Kaplan-Meier, bars from quartile to quartile. Dashed: the growth that theory predicts for EM "
-        "(left) and ELU (right)",
-        _censored(rows),
-        about(rows),
-        steps(rows),
+        "Kaplan-Meier, bars from quartile to quartile",
     )
 
 
@@ -233,11 +232,6 @@ def _crossover_words(table: pd.DataFrame) -> str:
     )
 
 
-def _tables(*names: str) -> Callable[[Evidence], tuple[pd.DataFrame, ...]]:
-    """Tables of the probes; an empty one for one that was not made."""
-    return lambda evidence: tuple(evidence.tables.get(name, pd.DataFrame()) for name in names)
-
-
 _ALL: tuple[FigureMaker, ...] = (
     _paper(1, "isotropic model, d = 1"),
     _paper(2, "isotropic model, d = 4"),
@@ -249,11 +243,11 @@ _ALL: tuple[FigureMaker, ...] = (
         "Median cost to the radius in plain passes against the sample size, a row of panels for each "
         "d. Left: all algorithms on logarithmic axes with the slope of theory for EM. Right: all but "
         "EM on a linear scale with the slope of theory for ELU.",
-        _priced_races,
-        cost_figure,
+        _races,
+        partial(race_figure, spent="cost"),
         _cost_words,
         rivals=True,
-        numbers=cost_chart,
+        numbers=partial(race_chart, spent="cost"),
     ),
     FigureMaker(
         "passes",
@@ -262,7 +256,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "d. Left: all algorithms on logarithmic axes with the slope of theory for EM. Right: all but "
         "EM on a linear scale with the slope of theory for ELU.",
         _races,
-        passes_figure,
+        race_figure,
         _passes_words,
         rivals=True,
         numbers=race_chart,
@@ -294,7 +288,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "logarithmic axes, with slopes 8 and 7 at d = 1, and 4 and 3 at higher d. Bottom: map of the "
         "diagonal loss at d = 2 with the iterates of EM and ELU from an equal and from a generic "
         "start, and their distance from the truth against iterations.",
-        _tables("profiles", "landscape", "flows"),
+        tables_of("profiles", "landscape", "flows"),
         landscape_figure,
         _landscape_words,
     ),
@@ -303,7 +297,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "Noise of the gradient at d = 1",
         "Noise of the gradient against the norm of theta for several sample sizes on logarithmic "
         "axes, as it is and times the square root of n, with slopes 3 and 1.",
-        _tables("stability"),
+        tables_of("stability"),
         stability_figure,
         _stability_words,
     ),
@@ -313,7 +307,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "Three panels of empirical distribution functions, a curve for each sample size, with the "
         "limit law: location of the optimum at d = 1 with a jump of one half at 0, at d = 2, and EM's "
         "time to the radius at d = 1.",
-        _tables("limit_law"),
+        tables_of("limit_law"),
         limit_laws_figure,
         _laws_words,
     ),
@@ -323,7 +317,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "Maps over half the distance between two Gaussians and the sample size, a column of panels for "
         "each dimension and number of iterations. Top: the share of samples with the right answer, low "
         "for small distances at d = 1. Bottom: the error over that of the sample's optimum.",
-        _tables("crossover"),
+        tables_of("crossover"),
         crossover_figure,
         _crossover_words,
     ),
@@ -351,7 +345,7 @@ _ALL: tuple[FigureMaker, ...] = (
         "The cost of an iteration",
         "Left: milliseconds per iteration of EM, ELU and both together against the numbers in the "
         "data. Right: their ratio to EM's in the same round.",
-        _tables("costs"),
+        tables_of("costs"),
         costs_figure,
         _costs_words,
     ),

@@ -19,9 +19,9 @@ from elubench.plot.style import (
     handle,
     in_order,
     legend_below,
+    log_axes,
     look_of,
     new_figure,
-    power_ticks,
     size,
     slope_line,
     styled,
@@ -90,8 +90,7 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
                 alpha=1.0 if main else _FAINT,
                 zorder=2.5 if main else 2.0,
             )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_axes(axes)
     for column, slope, above in (
         ("location_error", claimed.location_n, True),
         ("scale_error", claimed.scale_n, False),
@@ -111,5 +110,3 @@ def draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_title(f"error of the validated iterate, d = {d}")
     axes.set_xlabel("sample size n")
     axes.set_ylabel("root mean square error")
-    power_ticks(axes, "x")
-    power_ticks(axes, "y")
