@@ -104,11 +104,18 @@ def samples() -> pd.DataFrame:
 
 
 def unlike(samples: pd.DataFrame, level: float) -> list[bool]:
-    """Whether the samples of each law, d and n are further from the law than at this level."""
+    """Whether the samples of each law, d and n are further from the law than at this level.
+
+    Without the atom at 0 of the location at d = 1, which would hide half of the difference.
+    """
     found = []
     for (law, d, _), part in samples.groupby(["law", "d", "n"]):
         values = part["value"].to_numpy(dtype=float)
-        found.append(law_samples.distance(values, law, d) > kstwo.ppf(level, values.size))
+        atom = 0.5 * (law == "location" and d == 1)
+        rest = values[values > 0.0] if atom else values
+        cdf = law_samples.law_cdf(np.sort(rest), law, d)
+        distance = kstest((cdf - atom) / (1.0 - atom), "uniform").statistic
+        found.append(distance > kstwo.ppf(level, rest.size))
     return found
 
 
@@ -123,8 +130,8 @@ def test_samples_have_the_laws(samples: pd.DataFrame) -> None:
 
 @pytest.mark.slow_without_jit
 def test_other_laws_are_told_apart(samples: pd.DataFrame) -> None:
-    """A location 30 % larger, or a time law without spread or correction, does not pass."""
-    assert unlike(samples.assign(value=samples["value"] * 1.3), 0.95) == [True] * 4
+    """A location 15 % larger, or a time law without spread or correction, does not pass."""
+    assert unlike(samples.assign(value=samples["value"] * 1.15), 0.95) == [True] * 4
 
 
 @pytest.mark.slow_without_jit
