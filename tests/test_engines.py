@@ -347,12 +347,3 @@ class TestRefusals:
         spec = reading.load(small(replicates=1))
         with pytest.raises(engines.EngineError, match="the worker has elubench"):
             engines._make_on_worker(spec, plan.plan(spec).tasks[0], "0.0.0")
-
-    def test_nothing_of_dask_is_loaded_for_the_local_engine(self):
-        from conftest import python
-
-        loaded = python(
-            "import json, sys, elubench.studies; "
-            "print(json.dumps([m for m in ('dask', 'distributed') if m in sys.modules]))"
-        )
-        assert loaded == []

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import ROOT, needs_jit
+from conftest import PATIENCE, ROOT, needs_jit
 
 import elubench as eb
 from elubench import cli
@@ -118,7 +118,7 @@ def test_in_a_browser(made, page):
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
     options += ["--window-size=390,800", "--virtual-time-budget=5000", "--dump-dom"]
     shown = subprocess.run(
-        [CHROMIUM, *options, probe.as_uri()], capture_output=True, text=True, timeout=120
+        [CHROMIUM, *options, probe.as_uri()], capture_output=True, text=True, timeout=PATIENCE
     )
     probe.unlink()
     assert "CONSOLE" not in shown.stderr

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from conftest import python
+from conftest import PATIENCE, python
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -116,7 +116,7 @@ class TestNames:
                 cwd=ROOT,
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=PATIENCE,
             )
             assert done.returncode == status, done.stdout + done.stderr
 
@@ -134,7 +134,7 @@ def built(source, tmp_path_factory):
     pytest.importorskip("hatchling")
     target = tmp_path_factory.mktemp("built")
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(target)]
-    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
+    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=PATIENCE)
     return target
 
 
@@ -212,7 +212,7 @@ class TestMakefile:
                 env=mine,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE,
             )
             done.notes = notes.read_text().splitlines()
             done.made = any(note.startswith("-m venv") for note in done.notes)
