@@ -108,7 +108,11 @@ class TestUsage:
             "print(*sorted({'numba', 'numpy', 'pandas', 'scipy', 'dask'} & set(sys.modules)))"
         )
         shown = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
         )
         assert shown.stdout.splitlines()[-1] == ""
 

@@ -9,7 +9,7 @@ from elubench import algorithms, gaussian, run
 from elubench.algorithms.known import known as known_algorithms
 from elubench.models.known import known as known_models
 from elubench.samples import ArraySample, DaskSample, FileSample
-from elubench.testing import algorithm_checks, model_checks
+from elubench.testing import check_algorithm, check_model
 from elubench.testing.algorithms import expect_same
 from elubench.testing.data import rows, start_for
 
@@ -18,14 +18,6 @@ pytestmark = [] if JIT else [pytest.mark.filterwarnings("ignore:overflow:Runtime
 
 ALGORITHMS = list(known_algorithms().values())
 MODELS = list(known_models().values())
-
-
-def each(kinds, checks):
-    return [
-        pytest.param(check, id=f"{kind.__name__}-{name}")
-        for kind in kinds
-        for name, check in checks(kind)
-    ]
 
 
 def test_there_is_something_to_check():
@@ -39,14 +31,15 @@ def test_there_is_something_to_check():
     }
 
 
-@pytest.mark.parametrize("check", each(ALGORITHMS, algorithm_checks))
-def test_algorithm(check):
-    check()
+@pytest.mark.parametrize("model", MODELS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda kind: kind.__name__)
+def test_algorithm(algorithm, model):
+    check_algorithm(algorithm, [model])
 
 
-@pytest.mark.parametrize("check", each(MODELS, model_checks))
-def test_model(check):
-    check()
+@pytest.mark.parametrize("model", MODELS, ids=lambda kind: kind.__name__)
+def test_model(model):
+    check_model(model)
 
 
 @pytest.mark.parametrize("kind", [*ALGORITHMS, *MODELS], ids=lambda kind: kind.__name__)

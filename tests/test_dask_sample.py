@@ -218,7 +218,10 @@ class TestAccidents:
             monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
             for victim, said in (
                 (worker, r"there has been no Dask worker at tcp://.* for 2 s; the data"),
-                (family.scheduler, "the connection to the Dask scheduler at tcp://.* was lost; the"),
+                (
+                    family.scheduler,
+                    "the connection to the Dask scheduler at tcp://.* was lost; the",
+                ),
             ):
                 victim.kill()
                 with pytest.raises(EngineError, match=said):
