@@ -60,13 +60,13 @@ def elsewhere(tmp_path_factory):
         ) as client,
         DaskSample(path, client=client) as on_workers,
     ):  # fmt: skip
-        yield ArraySample(X), [FileSample(path), on_workers]
+        yield ArraySample(X), FileSample(path), on_workers
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda kind: kind.__name__)
 def test_runs_are_the_same_wherever_the_rows_are(algorithm, model, elsewhere):
-    memory, others = elsewhere
+    memory, in_a_file, on_workers = elsewhere
     one = model()
     try:
         algorithm().resolve(one)
@@ -74,6 +74,9 @@ def test_runs_are_the_same_wherever_the_rows_are(algorithm, model, elsewhere):
         pytest.skip(f"{algorithm.__name__} does not fit {model.__name__}")
     start = start_for(one, memory)
     expected = run(memory, one, algorithm(), start, max_iter=3)
+    others = [in_a_file]
+    if one.name == "general" or algorithm is algorithms.EM:  # the same questions, asked more slowly
+        others.append(on_workers)
     for sample in others:
         expect_same(expected, run(sample, one, algorithm(), start, max_iter=3))
 

@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from conftest import needs_jit, python, scaled
+from conftest import JIT, needs_jit, python, scaled
 from study_tools import small
 
 import elubench as eb
@@ -230,12 +230,9 @@ print(json.dumps(found))
     assert found == {"interrupted": 399}
 
 
-class TestCampaigns:
-    def test_runs(self):
-        """Statuses and exceptions of runs that are pressed at: no TypeError, no press is lost."""
-        lost, found = python(
-            PRESSING
-            + f"""
+# Each says what it found, in one process.
+CAMPAIGNS = {
+    "runs": f"""
 X = np.random.default_rng(0).standard_normal(({scaled(300, 40)}, 1))
 sample = eb.ArraySample(X)
 def work():
@@ -252,16 +249,9 @@ for _ in range({PRESSES}):
     got, heard = caught(work, longest)
     lost += not heard
     found.add("same" if got in (None, expected) else "other")
-print(json.dumps([lost, sorted(found)]))
-"""
-        )
-        assert (lost, found) == (0, ["same"])
-
-    def test_many_runs(self):
-        """Runs that are not interrupted are whole; one of them is, or the press was raised."""
-        lost, found, kept = python(
-            PRESSING
-            + f"""
+said["runs"] = [lost, sorted(found)]
+""",
+    "many_runs": f"""
 samples = [eb.ArraySample(np.random.default_rng(seed).standard_normal((40 + seed, 1)))
            for seed in range(6)]
 def work():
@@ -280,18 +270,9 @@ for _ in range({PRESSES}):
     for one, whole in zip(got or (), expected):
         same = one.status == "interrupted" or one.trace.drop(columns="seconds").equals(whole)
         found.add("same" if same else "other")
-print(json.dumps([lost, sorted(found), kept]))
-"""
-        )
-        assert lost == 0
-        assert found == ["same"]
-        assert kept > 0
-
-    def test_fits(self):
-        """A fit that is pressed at says so, or raises; it is never worse than its best start."""
-        lost, least = python(
-            PRESSING
-            + f"""
+said["many_runs"] = [lost, sorted(found), kept]
+""",
+    "fits": f"""
 X = np.random.default_rng(0).standard_normal(({scaled(300, 30)}, 2)) + [[1.5, 0.0]]
 X[::2] *= -1.0
 def work():
@@ -306,18 +287,9 @@ for _ in range({scaled(PRESSES, 4)}):
     lost += not heard
     if got is not None:
         least = min(least, got.gain)
-print(json.dumps([lost, least]))
-"""
-        )
-        assert lost == 0
-        assert least >= 0.0
-
-    @needs_jit
-    def test_studies(self):
-        """Interrupted again and again a study ends with the rows that it has undisturbed."""
-        failed, same, lost, interrupted = python(
-            PRESSING
-            + f"""
+said["fits"] = [lost, least]
+""",
+    "studies": f"""
 import shutil, tempfile
 from elubench.studies import plan
 from study_tools import LASTING, small
@@ -341,9 +313,39 @@ for _ in range({PRESSES // 4}):
 assert eb.run_study(small(), f"{{folder}}/{{number}}").failed == 0
 same = same and eb.load_results(f"{{folder}}/{{number}}")[LASTING].equals(expected)
 shutil.rmtree(folder)
-print(json.dumps([failed, same, lost, interrupted]))
-"""
-        )
+said["studies"] = [failed, same, lost, interrupted]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def said():
+    wanted = [code for name, code in CAMPAIGNS.items() if JIT or name != "studies"]
+    return python("\n".join([PRESSING, "said = {}", *wanted, "print(json.dumps(said))"]))
+
+
+class TestCampaigns:
+    def test_runs(self, said):
+        """Statuses and exceptions of runs that are pressed at: no TypeError, no press is lost."""
+        assert said["runs"] == [0, ["same"]]
+
+    def test_many_runs(self, said):
+        """Runs that are not interrupted are whole; one of them is, or the press was raised."""
+        lost, found, kept = said["many_runs"]
+        assert lost == 0
+        assert found == ["same"]
+        assert kept > 0
+
+    def test_fits(self, said):
+        """A fit that is pressed at says so, or raises; it is never worse than its best start."""
+        lost, least = said["fits"]
+        assert lost == 0
+        assert least >= 0.0
+
+    @needs_jit
+    def test_studies(self, said):
+        """Interrupted again and again a study ends with the rows that it has undisturbed."""
+        failed, same, lost, interrupted = said["studies"]
         assert (failed, same, lost) == (0, True, 0)
         assert interrupted > 0
 

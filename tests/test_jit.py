@@ -412,7 +412,7 @@ class TestFolder:
             planted.mkdir()
             planted.chmod(0o777)
             (planted / f".text-{_sources.text_hash()}").touch()
-            assert found() == tmp_path / _sources.source_hash()
+            assert found() == tmp_path / _source_hash()
 
         @pytest.mark.parametrize("umask", [0o000, 0o277])
         def test_made_for_us_alone_whatever_the_umask(self, umask, found, monkeypatch, tmp_path):
