@@ -42,7 +42,7 @@ def scaled(compiled, plain):
     return compiled if JIT else plain
 
 
-def python(code, **environment):
+def python(code, timeout=PATIENCE, **environment):
     """Run code in a new interpreter, warnings being errors; what it printed last, read as JSON.
 
     A variable of the environment given as None is removed.
@@ -55,7 +55,7 @@ def python(code, **environment):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=timeout,
     )
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     lines = done.stdout.splitlines()

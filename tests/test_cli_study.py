@@ -159,7 +159,9 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
         start_new_session=True,
     )
     try:
-        while not list(out.glob("shards/*.parquet")) and child.poll() is None:
+        begun = time.monotonic()
+        while not list(out.glob("shards/*.parquet")) and time.monotonic() - begun < PATIENCE:
+            assert child.poll() is None, child.communicate()
             time.sleep(0.05)
         os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to everything in the foreground
         said = child.communicate(timeout=PATIENCE)

@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from conftest import JIT, needs_jit, python, scaled
+from conftest import JIT, PATIENCE, needs_jit, python, scaled
 from study_tools import small
 
 import elubench as eb
@@ -321,7 +321,8 @@ said["studies"] = [failed, same, lost, interrupted]
 @pytest.fixture(scope="module")
 def said():
     wanted = [code for name, code in CAMPAIGNS.items() if JIT or name != "studies"]
-    return python("\n".join([PRESSING, "said = {}", *wanted, "print(json.dumps(said))"]))
+    code = "\n".join([PRESSING, "said = {}", *wanted, "print(json.dumps(said))"])
+    return python(code, timeout=PATIENCE * max(1, PRESSES // 40))
 
 
 class TestCampaigns:
