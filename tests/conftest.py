@@ -1,10 +1,12 @@
 """What the tests share: sizes that fit plain Python too, other processes, one kernel cache."""
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
@@ -20,6 +22,9 @@ os.environ.setdefault("ELUBENCH_CACHE_DIR", str(ROOT / "build" / "kernel-cache")
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 needs_jit = pytest.mark.skipif(not JIT, reason="about compiled code, and NUMBA_DISABLE_JIT=1")
+
+#: Seconds after which a process is taken to hang: a guard, which no busy machine may reach.
+PATIENCE = 1200
 
 hypothesis.settings.register_profile(
     "elubench",
@@ -37,7 +42,7 @@ def scaled(compiled, plain):
     return compiled if JIT else plain
 
 
-def python(code, timeout=300, **environment):
+def python(code, timeout=PATIENCE, **environment):
     """Run code in a new interpreter, warnings being errors; what it printed last, read as JSON.
 
     A variable of the environment given as None is removed.
@@ -55,6 +60,34 @@ def python(code, timeout=300, **environment):
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     lines = done.stdout.splitlines()
     return json.loads(lines[-1]) if lines else None
+
+
+def pytest_collection_finish(session):
+    """Before most of the suite: compile the kernels once, shared out among xdist's workers.
+
+    Each would compile nearly all of them, and so would the processes that tests start meanwhile.
+    """
+    run = getattr(session.config, "workerinput", {}).get("testrunuid")
+    if JIT and run and len(session.items) > 1000:
+        from elubench.kernels import _cache, _jit
+
+        for number, kernel in enumerate(_jit.known_kernels()):
+            if not kernel._cache.has_some():
+                with suppress(Exception):  # another's, or its tests will say what is wrong
+                    (_cache.cache_folder() / f".tests-{run}-{number}").touch(exist_ok=False)
+                    _jit.compiled_now(kernel)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def slow_in_silence():
+    """How long compiling, reading and computing take must not show on stderr."""
+    from elubench.cli import compiling, progress
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "_PATIENCE", math.inf)
+        patch.setattr(progress, "_MOMENT", math.inf)
+        patch.setattr(progress, "_QUIET_SECONDS", math.inf)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

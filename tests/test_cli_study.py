@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 
 import elubench as eb
 from elubench import cli
@@ -161,15 +161,15 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
     )
     try:
         waited = time.monotonic()
-        while not (out / "study.json").exists() and time.monotonic() - waited < 60:
+        while not (out / "study.json").exists() and time.monotonic() - waited < PATIENCE:
             time.sleep(0.05)
         if engine == "dask":  # its workers take their time to start on a busy machine
             family = psutil.Process(child.pid)
-            while len(family.children(recursive=True)) < 2 and time.monotonic() - waited < 60:
+            while len(family.children(recursive=True)) < 2 and time.monotonic() - waited < PATIENCE:
                 time.sleep(0.05)
         time.sleep(4.0 if engine == "dask" else 1.0)
         os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to everything in the foreground
-        said = child.communicate(timeout=60)
+        said = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
     assert child.returncode == 130, said

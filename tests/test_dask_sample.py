@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import needs_jit, python
-from test_engines import scheduler
+from test_engines import family  # noqa: F401 - a fixture
 from test_files import ROWS, assert_same
 
 import elubench as eb
@@ -209,17 +209,21 @@ class TestAccidents:
                 found.append(eb.fit(sample).as_dict())  # what was lost is packed again
                 assert [one | {"seconds": 0} for one in found] == [expected] * 3
 
-    def test_gone_for_good(self, X, monkeypatch):
+    def test_gone_for_good(self, X, family, monkeypatch):  # noqa: F811
         """First the only worker, then the scheduler."""
-        with scheduler(1) as (address, family), cluster_module.client_at(address) as client:
+        worker = family.worker()
+        with cluster_module.client_at(family.address) as client:
             sample = eb.DaskSample(da.from_array(X, chunks=(BLOCK_ROWS, 2)), client=client)
             sample.moments()
             monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
             for victim, said in (
-                (1, r"there has been no Dask worker at tcp://.* for 2 s; the data"),
-                (0, "the connection to the Dask scheduler at tcp://.* was lost; the data"),
+                (worker, r"there has been no Dask worker at tcp://.* for 2 s; the data"),
+                (
+                    family.scheduler,
+                    "the connection to the Dask scheduler at tcp://.* was lost; the",
+                ),
             ):
-                family[victim].kill()
+                victim.kill()
                 with pytest.raises(EngineError, match=said):
                     [sample.sums(np.ones((1, 2)), np.zeros(1), 0) for _ in range(1000)]
 

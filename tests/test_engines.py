@@ -1,15 +1,16 @@
 """Engines: the same rows from Dask as from this process, also when workers die."""
 
+import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, suppress
 
 import pytest
-from conftest import ROOT, needs_jit
+from conftest import PATIENCE, ROOT, needs_jit
 from study_tools import assert_same_rows, replace_run, small
 
 import elubench as eb
@@ -131,79 +132,87 @@ class TestDask:
             list(_with_client(monkeypatch, spec, (first, second), Doomed()))
 
 
-@contextmanager
-def scheduler(workers):
+class Family:
     """A scheduler and workers without nannies, in processes of their own, to be killed."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
 
-    def start(*arguments):
-        command = [sys.executable, "-m", *arguments]
-        return subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, cwd=ROOT)
+    def __init__(self, folder):
+        self._started, place = [], folder / "scheduler.json"
+        options = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place))
+        self.scheduler = self._start("distributed.cli.dask_scheduler", *options)
+        self.address = None
+        while self.address is None and self.scheduler.poll() is None:
+            time.sleep(0.05)
+            with suppress(FileNotFoundError, ValueError):  # not there yet, or half of it
+                self.address = json.loads(place.read_text())["address"]
 
-    port = address.rpartition(":")[2]
-    family = [
-        start(
-            "distributed.cli.dask_scheduler",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            port,
-            "--no-dashboard",
-        )
-    ]
-    for _ in range(workers):
-        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
-        family.append(start("distributed.cli.dask_worker", address, *options))
-    try:
-        yield address, family
-    finally:
-        for one in family:
+    def _start(self, *arguments):
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", *arguments, "--no-dashboard"]
+        one = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, cwd=ROOT)
+        self._started.append(one)
+        return one
+
+    def worker(self):
+        """A new worker, once the scheduler knows it."""
+        options = (self.address, "--nthreads", "1", "--no-nanny")
+        one = self._start("distributed.cli.dask_worker", *options)
+        with distributed.Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        return one
+
+    def end(self):
+        for one in self._started:
             one.kill()
             one.wait()
+
+
+@pytest.fixture
+def family(tmp_path):
+    family = Family(tmp_path)
+    yield family
+    family.end()
 
 
 @needs_jit
 class TestAccidents:
     """What goes for good is said in one sentence, soon, and what was done is kept."""
 
-    @pytest.mark.parametrize(
-        ("victim", "said"),
-        [
-            (
-                "scheduler",
-                "the connection to the Dask scheduler at tcp://.* was lost; finished tasks",
-            ),
-            (
-                "workers",
-                r"there has been no Dask worker at tcp://.* for 2 s; finished tasks are kept",
-            ),
-        ],
-    )
-    def test_killed_in_the_middle(self, victim, said, tmp_path, monkeypatch):
-        def kill(progress):
-            if progress.tasks_done == 3:
-                for one in family[:1] if victim == "scheduler" else family[1:]:
-                    one.kill()
+    def test_killed_in_the_middle(self, family, tmp_path, monkeypatch):
+        """The only worker; then nobody works; then, with a new one, the scheduler."""
 
-        with scheduler(1) as (address, family):
-            client = distributed.Client(address, timeout=60, set_as_default=False)
-            client.wait_for_workers(1, timeout=60)
-            client.close()
-            monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
-            monkeypatch.setattr(engines, "_QUEUED_PER_WORKER", 2)
-            with pytest.raises(engines.EngineError, match=said):
-                eb.run_study(STUDY, tmp_path / "out", "dask", scheduler=address, progress=kill)
-        assert 3 <= studies.study_progress(tmp_path / "out").tasks_done < 48
+        @contextmanager
+        def impatient(*where):  # once connected: that may take longer
+            monkeypatch.setattr(cluster_module, "PATIENCE", PATIENCE)
+            with cluster_module.client_at(*where) as client:
+                monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
+                yield client
 
-    def test_a_scheduler_without_workers(self, tmp_path, monkeypatch):
-        with scheduler(0) as (address, _):
-            distributed.Client(address, timeout=60, set_as_default=False).close()
-            monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
-            with pytest.raises(engines.EngineError, match="there has been no Dask worker at"):
-                eb.run_study(small(), tmp_path / "out", "dask", scheduler=address)
+        monkeypatch.setattr(engines, "client_at", impatient)
+        monkeypatch.setattr(engines, "_QUEUED_PER_WORKER", 2)
+
+        def study(name, victim=None):
+            def kill(progress):
+                if progress.tasks_done == 3:
+                    victim.kill()
+
+            with pytest.raises(engines.EngineError) as caught:
+                eb.run_study(
+                    STUDY, tmp_path / name, "dask", scheduler=family.address, progress=kill
+                )
+            return str(caught.value), studies.study_progress(tmp_path / name).tasks_done
+
+        gone = f"there has been no Dask worker at {family.address} for 2 s; finished tasks are kept"
+        lost = f"the connection to the Dask scheduler at {family.address} was lost; finished tasks"
+        said, done = study("worker", family.worker())
+        assert said.startswith(gone)
+        assert 3 <= done < 48
+        said, done = study("nobody")
+        assert said.startswith(gone)
+        assert done == 0
+        family.worker()
+        said, done = study("scheduler", family.scheduler)
+        assert said.startswith(lost)
+        assert 3 <= done < 48
 
     def test_a_worker_that_does_not_start(self, tmp_path, monkeypatch):
         """As Dask says it when one is killed before it has said hello."""
@@ -338,12 +347,3 @@ class TestRefusals:
         spec = reading.load(small(replicates=1))
         with pytest.raises(engines.EngineError, match="the worker has elubench"):
             engines._make_on_worker(spec, plan.plan(spec).tasks[0], "0.0.0")
-
-    def test_nothing_of_dask_is_loaded_for_the_local_engine(self):
-        from conftest import python
-
-        loaded = python(
-            "import json, sys, elubench.studies; "
-            "print(json.dumps([m for m in ('dask', 'distributed') if m in sys.modules]))"
-        )
-        assert loaded == []

@@ -566,6 +566,7 @@ class TestCommand:
 
         now = [0.0]
         monkeypatch.setattr(time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(progress, "_MOMENT", 1.0)
         out = Terminal()
         bar = progress.RowsBar(out)
         for moment, done in ((0.0, 0), (0.5, 10), (2.0, 40), (4.0, 80), (5.0, 100)):

@@ -27,9 +27,13 @@ def offset_by_two(x):
     return x + 2.0
 
 
+_source_hash = functools.cache(_sources.source_hash)  # parses all sources
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty kernel cache, and a registry of its own."""
+    monkeypatch.setattr(_cache, "source_hash", _source_hash)
     _jit.known_kernels()  # imports whatever registers kernels, before the registry is another
     monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
@@ -362,6 +366,8 @@ class TestFolder:
 
         @pytest.fixture
         def found(self, tmp_path, monkeypatch):
+            monkeypatch.setattr(_cache, "source_hash", _source_hash)
+
             def look(base=tmp_path):
                 monkeypatch.setenv("ELUBENCH_CACHE_DIR", str(base))
                 monkeypatch.setattr(_cache, "_folder", _cache._UNKNOWN)
@@ -406,7 +412,7 @@ class TestFolder:
             planted.mkdir()
             planted.chmod(0o777)
             (planted / f".text-{_sources.text_hash()}").touch()
-            assert found() == tmp_path / _sources.source_hash()
+            assert found() == tmp_path / _source_hash()
 
         @pytest.mark.parametrize("umask", [0o000, 0o277])
         def test_made_for_us_alone_whatever_the_umask(self, umask, found, monkeypatch, tmp_path):
@@ -616,7 +622,7 @@ import json, sys, threading
 import elubench
 light = "numba" not in sys.modules
 from elubench.kernels import _cache, _jit
-import elubench.runs, elubench.samples
+import elubench.runs, elubench.samples, elubench.studies
 kernels = _jit.known_kernels()
 from numba.np.ufunc import parallel
 compiled = [kernel.py_func.__name__ for kernel in kernels if kernel.overloads]
@@ -627,7 +633,7 @@ print(json.dumps({
     "threads": threading.active_count(),
     "initialised": parallel._is_initialized,
     "folder": str(_cache._folder),
-    "scikit-learn": "sklearn" in sys.modules,
+    "extras": [name for name in ("sklearn", "dask", "distributed") if name in sys.modules],
 }))
 """
 
@@ -637,10 +643,10 @@ import numpy as np
 from elubench.kernels import _cache, _jit
 from elubench.samples import ArraySample, gaussian
 sample = ArraySample(gaussian(500, 2, seed=3))
-out = sample.sums(np.array([[0.3, -0.2]]), np.zeros(1), 3)
+out = sample.sums(np.array([[0.3, -0.2]]), np.zeros(1), 3).tobytes().hex()
 used = [kernel for kernel in _jit._registry if kernel.overloads]
 print(json.dumps({
-    "bytes": out.tobytes().hex(),
+    "bytes": out,
     "hits": sum(sum(kernel.stats.cache_hits.values()) for kernel in used),
     "used": len(used),
     "folder": str(_cache.cache_folder()),
@@ -657,15 +663,16 @@ class TestProcesses:
         assert state["compiled"] == []
         assert state["threads"] == 1
         assert state["initialised"] is False
-        assert not state["scikit-learn"]
+        assert state["extras"] == []
         assert Path(state["folder"]) == _cache._UNKNOWN  # not even looked for
         assert not (tmp_path / "cache").exists()
 
     def test_a_cold_start_and_a_damaged_cache(self, tmp_path):
         """The real kernels: a second process loads them; one with damaged files repairs them."""
-        first = python(RESULT)  # fills the shared cache, or finds it filled
+        here = {}
+        exec(RESULT, here)  # fills the shared cache, or finds it filled
         second = python(RESULT)
-        assert second["bytes"] == first["bytes"]
+        assert second["bytes"] == here["out"]
         assert second["hits"] == second["used"] >= 3
 
         source = Path(second["folder"])
@@ -677,10 +684,10 @@ class TestProcesses:
                 damaged.write_bytes(damaged.read_bytes()[:100])
         third = python(RESULT, ELUBENCH_CACHE_DIR=str(tmp_path))
         assert third["folder"] == str(copy)
-        assert third["bytes"] == first["bytes"]
+        assert third["bytes"] == here["out"]
         assert third["hits"] == third["used"] - 2
         fourth = python(RESULT, ELUBENCH_CACHE_DIR=str(tmp_path))
-        assert fourth["bytes"] == first["bytes"]
+        assert fourth["bytes"] == here["out"]
         assert fourth["hits"] == fourth["used"]
 
     def test_bounds_checks_stay_off(self):

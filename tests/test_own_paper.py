@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import ROOT, needs_jit
+from conftest import PATIENCE, ROOT, needs_jit
 
 import elubench as eb
 from elubench import cli
@@ -97,7 +97,7 @@ class TestDocument:
 @needs_jit
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to open the pages in")
 @pytest.mark.parametrize("page", ["verification-mine", "verification-mine/grid", "."])
-def test_in_a_browser(made, page):
+def test_in_a_browser(made, page, tmp_path):
     """Nothing is wrong on the console, and every figure has a size once its claim is open."""
     path = made[0] / page / ("index.html" if page == "." else "report.html")
     probe = path.with_name("probe.html")
@@ -116,9 +116,14 @@ def test_in_a_browser(made, page):
         "utf-8",
     )
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
-    options += ["--window-size=390,800", "--virtual-time-budget=5000", "--dump-dom"]
+    options += [
+        f"--user-data-dir={tmp_path}",
+        "--window-size=390,800",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+    ]
     shown = subprocess.run(
-        [CHROMIUM, *options, probe.as_uri()], capture_output=True, text=True, timeout=120
+        [CHROMIUM, *options, probe.as_uri()], capture_output=True, text=True, timeout=PATIENCE
     )
     probe.unlink()
     assert "CONSOLE" not in shown.stderr

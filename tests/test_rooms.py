@@ -4,6 +4,7 @@
 """
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -70,13 +71,16 @@ def room_of(module):
     return module.split(".")[1] if "." in module else ""
 
 
-EDGES = {module: sorted(set(imports(module))) for module in MODULES if module not in FRONT}
+@functools.cache
+def all_edges():
+    """For every module, what :func:`imports` finds."""
+    return {module: sorted(set(imports(module))) for module in MODULES if module not in FRONT}
 
 
 def rooms_imported():
     """For every room, the rooms that it imports."""
     found = {name: set() for name in ORDER}
-    for module, edges in EDGES.items():
+    for module, edges in all_edges().items():
         room = found.setdefault(room_of(module), set())
         room |= {room_of(target) for target, _ in edges} - {room_of(module)}
     return found
@@ -105,7 +109,7 @@ def cycle(graph):
 def test_every_import_goes_down():
     print("\n" + shown())
     wrong = []
-    for module, edges in EDGES.items():
+    for module, edges in all_edges().items():
         for target, line in edges:
             here, there = room_of(module), room_of(target)
             allowed = there in ORDER[: ORDER.index(here)] and there != "testing"
@@ -120,7 +124,9 @@ def test_no_cycle_between_rooms():
 
 
 def test_no_cycle_between_modules():
-    assert not cycle({module: {target for target, _ in edges} for module, edges in EDGES.items()})
+    assert not cycle(
+        {module: {target for target, _ in edges} for module, edges in all_edges().items()}
+    )
 
 
 def test_every_room_is_in_the_order_and_introduces_itself():

@@ -5,6 +5,7 @@ import math
 import signal
 import threading
 import warnings
+from contextlib import contextmanager
 
 import naive_models
 import numpy as np
@@ -332,6 +333,23 @@ class TestValidation:
 
 
 class TestInterrupts:
+    @pytest.fixture
+    def press_in_the_loop(self, monkeypatch):
+        """Have Ctrl-C pressed a moment after the compiled loop is entered, whenever that is."""
+        measured, timers = drivers.Pace.measured, []
+
+        @contextmanager
+        def entered(pace):
+            if not timers:
+                timers.append(threading.Timer(0.2, _thread.interrupt_main))
+                timers[0].start()
+            with measured(pace):
+                yield
+
+        yield lambda: monkeypatch.setattr(drivers.Pace, "measured", entered)
+        for timer in timers:
+            timer.join()
+
     @pytest.mark.parametrize("read", [1, 2, 10])
     def test_in_the_python_driver(self, sample, read):
         got = run(
@@ -350,16 +368,12 @@ class TestInterrupts:
         assert (got.status, got.n_iter) == ("interrupted", 29)
         assert 0 <= got.selected <= 29
 
-    def test_in_the_compiled_driver(self, sample):
-        run(sample, "isotropic", EM(), [0.9], max_iter=3)
-        timer = threading.Timer(0.4, _thread.interrupt_main)
-        timer.start()
+    def test_in_the_compiled_driver(self, sample, press_in_the_loop):
+        press_in_the_loop()
         try:
             got = run(sample, "isotropic", EM(), [0.9], max_iter=10**12, metrics=False)
         except KeyboardInterrupt:  # never let pytest see it
             got = None
-        finally:
-            timer.join()
         assert got is not None, "Ctrl-C was not caught"
         assert got.status == "interrupted"
         assert 0 < got.n_iter < 10**12
@@ -371,7 +385,7 @@ class TestInterrupts:
 
     @needs_jit
     @pytest.mark.parametrize("stacked", [True, False], ids=["stacked", "one by one"])
-    def test_of_many_runs_returns_what_there_is(self, stacked):
+    def test_of_many_runs_returns_what_there_is(self, stacked, press_in_the_loop):
         """Two that end at once, two that would take for ever; none of it is lost."""
         n = 500 if stacked else 40_000
         samples = [ArraySample(gaussian(n, 1, seed)) for seed in range(4)]
@@ -382,15 +396,11 @@ class TestInterrupts:
         rest = 2 if stacked else 1  # one after the other, the first that goes on is the last begun
         for place in (0, 1):
             starts[place] = [0.2]
-        run_many(samples, "isotropic", EM(), starts, max_iter=3)
-        timer = threading.Timer(0.5, _thread.interrupt_main)
-        timer.start()
+        press_in_the_loop()
         try:
             got = run_many(samples, "isotropic", GradientDescent(eta=1e-14), starts, **endless)
         except KeyboardInterrupt:  # never let pytest see it
             got = []
-        finally:
-            timer.join()
         assert [one.status for one in got] == ["reached"] * 2 + ["interrupted"] * 2
         assert [one.n_iter > 0 for one in got] == [False, False, True, rest == 2]
         for one, sample in zip(got[2 : 2 + rest], samples[2:], strict=False):

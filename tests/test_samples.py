@@ -330,7 +330,7 @@ class TestChunks:
     )
     def test_memory_is_one_copy(self, layout, monkeypatch):
         """Beyond what the caller has: the packed copy, and a chunk on its way."""
-        n, d = scaled(4_000_000, 20_000), 4
+        n, d = scaled(1_000_000, 20_000), 4
         if n < 1_000_000:
             monkeypatch.setattr(array, "_CHUNK_NUMBERS", n * d // 8)
         X = np.random.default_rng(0).random((n, d), dtype=np.float32)

@@ -9,7 +9,7 @@ import sys
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from study_tools import assert_same_rows, replace_run, small
 
 import elubench as eb
@@ -178,7 +178,7 @@ def test_job_array(tmp_path):
     for task in (1, 2):
         done = subprocess.run(
             ["bash", "job.sh"], cwd=tmp_path, env={**environment, "SLURM_ARRAY_TASK_ID": str(task)},
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     assert len(eb.load_results(tmp_path / "results")) == 4
