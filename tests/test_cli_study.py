@@ -172,7 +172,9 @@ def test_ctrl_c_stops_cleanly(tmp_path, engine):
         said = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
-    assert child.returncode == 130, said
+    # Python ends itself by SIGINT where one came through exec of a string, such as a named tuple's
+    # definition, though it was caught; a shell reports 130 for both
+    assert child.returncode in (130, -signal.SIGINT), said
     assert said[0] == ""
     lines = said[1].splitlines()
     assert lines[-1].startswith("elubench: interrupted; finished work is kept")
