@@ -1,5 +1,6 @@
 """What the tests share: sizes that fit plain Python too, other processes, one kernel cache."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -55,6 +56,14 @@ def python(code, timeout=300, **environment):
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     lines = done.stdout.splitlines()
     return json.loads(lines[-1]) if lines else None
+
+
+def script(name):
+    """A script of .ci as a module."""
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / ".ci" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(autouse=True, scope="session")
