@@ -1,4 +1,4 @@
-"""What GitHub is told to do: every step is an action or a make target that CI or its weekly run calls."""
+"""What GitHub is told to do: every step is an action or a make target that is also called here."""
 
 import re
 
