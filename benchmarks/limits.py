@@ -5,13 +5,10 @@ medians are compared. Nothing fails here: the table says what was reached.
 """
 
 import argparse
-import platform
-import re
 import sys
 import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -21,7 +18,7 @@ from benchmarks.kernels import add_up, check_pass, direction, library_tanh
 from benchmarks.lines import HEADINGS, Line, columns, in_turns, seconds, with_threads
 from benchmarks.run_lines import measure_runs
 from benchmarks.runs import iterate
-from elubench import EM, CondensedSample, fit, run, warmup
+from elubench import EM, CondensedSample, fit, info, run, warmup
 from elubench.kernels import layout, reduction
 from elubench.kernels.hardware import tanh_in_cache
 from elubench.samples import ArraySample, gaussian
@@ -342,15 +339,6 @@ PARTS = {
 }
 
 
-def processor():
-    """The processor's name, from Linux if it says so."""
-    try:
-        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="repetitions of each case")
@@ -360,7 +348,7 @@ def main(arguments=None):
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes")
     options = parser.parse_args(arguments)
     threads = min(2, numba.config.NUMBA_NUM_THREADS)
-    print(f"{processor()}, {numba.config.CPU_NAME or 'native'} code")
+    print(f"{info.collect()['system']['processor']}, {numba.config.CPU_NAME or 'native'} code")
     print(f"{threads} threads, n = 10^6 or n d = 1.6 10^7, times {options.scale:g}; medians\n")
     print(columns(*HEADINGS))
     wanted = options.only.split(",") if options.only else list(PARTS)
