@@ -179,14 +179,19 @@ def link(text: str, target: str) -> str:
     return f'<a href="{target}">{text}</a>'
 
 
+def unbroken(text: str) -> str:
+    """Words that stay on one line."""
+    return f'<span class="unbroken">{text}</span> '
+
+
 def small_plot(values: list[float]) -> str:
     """Values in the order of commits, from zero up, as a picture in a line of text."""
-    top, step = max(values) or 1.0, 112 / max(len(values) - 1, 1)
+    top, step = max(values) or 1.0, 82 / max(len(values) - 1, 1)
     places = [f"{4 + step * k:.1f},{21 - 18 * value / top:.1f}" for k, value in enumerate(values)]
     x, y = places[-1].split(",")
     line = f'<polyline points="{" ".join(places)}" fill="none" stroke="currentColor"/>'
     dot = f'<circle cx="{x}" cy="{y}" r="2.5" fill="currentColor"/>'
-    return f'<svg width="120" height="25" aria-hidden="true">{line}{dot}</svg>'
+    return f'<svg width="90" height="25" aria-hidden="true">{line}{dot}</svg>'
 
 
 def benchmarks(measured: pd.DataFrame) -> str:
@@ -194,8 +199,10 @@ def benchmarks(measured: pd.DataFrame) -> str:
     if measured.empty:
         return _UNMEASURED
     slower = {
-        tuple(row[name] for name in regressions.SERIES): f"{row['factor']:.2f} times since "
-        f"{row['since'][:8]} of {row['date']:%Y-%m-%d}"
+        tuple(row[name] for name in regressions.SERIES): unbroken(
+            f"{row['factor']:.2f} times since"
+        )
+        + unbroken(f"{row['since'][:8]}, {row['date']:%Y-%m-%d}")
         for row in regressions.regressions(measured).to_dict("records")
     }
     lines, above = [], ("", "", "")
@@ -208,9 +215,10 @@ def benchmarks(measured: pd.DataFrame) -> str:
             lines += ["", f"### {suite}", "", _COLUMNS]
         above, values = here, list(rows["value"])
         change = f"{values[-1] / values[0] - 1:+.0%}" if len(values) > 1 and values[0] else ""
+        latest = unbroken(regressions.shown(values[-1], names["unit"]))
         lines.append(
-            f"| `{name}{names['parameters']}` | {regressions.shown(values[-1], names['unit'])} "
-            f"| {change} | {small_plot(values)} | {slower.get(tuple(names.values()), '')} |"
+            f"| `{name}` {names['parameters']} | {latest} | {change} | {small_plot(values)} "
+            f"| {slower.get(tuple(names.values()), '')} |"
         )
     own = link("own pages", "../asv/index.html")
     return _BENCHMARKS.format(own=own, tables="\n".join(lines))

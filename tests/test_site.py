@@ -85,16 +85,12 @@ def test_the_page_of_benchmarks_says_what_is_slower_and_since_when(site, tmp_pat
     history(tmp_path, [2.0] * 8 + [3.0] * 8)
     page = site.benchmarks(elubench.asv_results(tmp_path))
     assert 'href="../asv/index.html"' in page
-    first, second = re.findall(
-        r"^\| `(.*?)` \| (.*?) \| (.*?) \| <svg.*</svg> \| (.*?) \|$", page, re.M
-    )
-    assert first == (
-        "Pass.time_pass(1000, 1)",
-        "3 s",
-        "+50%",
-        "1.50 times since 00000000 of 2023-11-22",
-    )
-    assert second == ("Pass.time_pass(1000, 2)", "5 s", "+0%", "")
+    rows = [re.sub(r"<.*?>", "", line) for line in page.splitlines() if "<svg" in line]
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+    assert cells == [
+        ["`Pass.time_pass` (1000, 1)", "3 s", "+50%", "", "1.50 times since 00000000, 2023-11-22"],
+        ["`Pass.time_pass` (1000, 2)", "5 s", "+0%", "", ""],
+    ]
 
 
 def test_pictures_of_the_guide_are_those_that_its_code_draws():
