@@ -4,6 +4,7 @@ Run by `make site`. Reports and notebooks are those at hand; what is missing is 
 Sphinx are errors, and so is a link that leads nowhere.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -234,7 +235,9 @@ def write_pages(
         report = link(f"report on {one.paper.short or one.paper.title}", f"../{name}/report.html")
         rows.append(f"| {report} | {counted(one.findings)} |")
     for page in sorted(made.glob("*.html")):
-        rows.append(f"| {link(page.stem, f'../notebooks/{page.name}')} | notebook |")
+        title = re.search(r"<title>(.*?)</title>", page.read_text(encoding="utf-8"))
+        named = link(title[1] if title else page.stem, f"../notebooks/{page.name}")
+        rows.append(f"| {named} | notebook {page.stem[:2]} |")
     rows.append("| {doc}`benchmarks over commits <benchmarks>` | what asv measured |")
     for name, text in (
         ("results.md", _RESULTS.format(rows="\n".join(rows))),
