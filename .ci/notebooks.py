@@ -134,6 +134,9 @@ def run(path: Path, environment: dict[str, str]) -> tuple[float, list[str]]:
                 output.execution_count -= 1
             if output.output_type == "stream" and output.name == "stderr":
                 wrong.append(f"cell {place} wrote to stderr:\n{output.text.strip()}")
+            data = output.get("data", {})
+            if data.get("text/plain", "").startswith("<Figure") and "image/png" not in data:
+                wrong.append(f"cell {place} has a figure, but shows no picture")
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / f"{path.stem}.html").write_text(page_of(notebook), encoding="utf-8")
     if THUMBNAILS in os.environ and not wrong:

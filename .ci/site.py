@@ -4,7 +4,6 @@ Run by `make site`. Reports and notebooks are those at hand; what is missing is 
 Sphinx are errors, and so is a link that leads nowhere.
 """
 
-import json
 import re
 import shutil
 import subprocess
@@ -13,9 +12,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import pandas as pd
+from asv.util import load_json
+
 from elubench.papers import verifying
 from elubench.papers.indexing import claim_rows
 from elubench.papers.verifying import Verification
+from elubench.peers import regressions
+from elubench.peers.asv import asv_results
 from elubench.report.html import environment
 from elubench.report.page import Gallery
 from elubench.report.summary import counted
@@ -103,13 +107,15 @@ def notebooks() -> Path:
     return made
 
 
-def asv_pages() -> Path | None:
-    """asv's pages of the results at hand, or None if nothing was measured."""
-    config = json.loads(re.sub(r"^\s*//.*$", "", (ROOT / "asv.conf.json").read_text(), flags=re.M))
-    if not any((ROOT / config["results_dir"]).glob("*/*.json")):
-        return None
-    call("-m", "asv", "publish", "--quiet")
-    return ROOT / str(config["html_dir"])
+def asv_pages() -> tuple[pd.DataFrame, Path | None]:
+    """What asv measured here, and the folder of its pages, or None if it measured nothing."""
+    config = load_json(str(ROOT / "asv.conf.json"), js_comments=True)
+    results = ROOT / config["results_dir"]
+    measured = asv_results(results) if results.is_dir() else pd.DataFrame()
+    if measured.empty:
+        return measured, None
+    call("-m", "asv", "publish")
+    return measured, ROOT / config["html_dir"]
 
 
 _RESULTS = """# Results
@@ -120,6 +126,23 @@ Made by one command, `make site`, on the machine that published this page.
 |---|---|
 {rows}
 """
+_BENCHMARKS = """# Benchmarks over commits
+
+`make bench` measured these with asv. asv's {own} plot each benchmark and parameter; they
+load jQuery, Bootstrap and flot from the internet and need a web server. This page needs neither.
+
+Smaller is better everywhere. *Since the first* compares the latest value with that of the first commit
+measured with the same benchmark code. *Slower* is what asv's step detection finds, as printed by
+`elubench regressions`. How far to trust a clock is in {{doc}}`/guide/benchmark`.
+{tables}
+"""
+_UNMEASURED = """# Benchmarks over commits
+
+Nothing has been measured here yet. `make bench` measures the current commit; the next `make site` shows
+the results on this page: see {doc}`/guide/benchmark`.
+"""
+_COLUMNS = """| benchmark | latest | since the first | over commits | slower |
+|---|---:|---:|---|---|"""
 _PARTS = """{{% from "macros.html" import claims_table, picture %}}
 <style>
 {{% include "parts.css" %}}
@@ -157,19 +180,68 @@ def link(text: str, target: str) -> str:
     return f'<a href="{target}">{text}</a>'
 
 
-def write_pages(reports: dict[str, Verification], made: Path, with_asv: bool, folder: Path) -> None:
-    """What of the guide depends on results: the headline, all claims, and a list of all results."""
+def unbroken(text: str) -> str:
+    """Words that stay on one line."""
+    return f'<span class="unbroken">{text}</span> '
+
+
+def small_plot(values: list[float]) -> str:
+    """Values in the order of commits, from zero up, as a picture in a line of text."""
+    top, step = max(values) or 1.0, 82 / max(len(values) - 1, 1)
+    places = [f"{4 + step * k:.1f},{21 - 18 * value / top:.1f}" for k, value in enumerate(values)]
+    x, y = places[-1].split(",")
+    line = f'<polyline points="{" ".join(places)}" fill="none" stroke="currentColor"/>'
+    dot = f'<circle cx="{x}" cy="{y}" r="2.5" fill="currentColor"/>'
+    return f'<svg width="90" height="25" aria-hidden="true">{line}{dot}</svg>'
+
+
+def benchmarks(measured: pd.DataFrame) -> str:
+    """The page of what asv measured over commits; it needs neither a network nor a server."""
+    if measured.empty:
+        return _UNMEASURED
+    slower = {
+        tuple(row[name] for name in regressions.SERIES): unbroken(
+            f"{row['factor']:.2f} times since"
+        )
+        + unbroken(f"{row['since'][:8]}, {row['date']:%Y-%m-%d}")
+        for row in regressions.regressions(measured).to_dict("records")
+    }
+    lines, above = [], ("", "", "")
+    for names, rows in regressions.series(measured):
+        suite, _, name = names["benchmark"].partition(".")
+        if above[:2] != (here := (names["machine"], names["environment"], suite))[:2]:
+            cpu = rows["cpu"].iloc[-1] or "unknown processor"
+            lines += ["", f"## {names['machine']}", "", f"{cpu}; environment `{here[1]}`."]
+        if above != here:
+            lines += ["", f"### {suite}", "", _COLUMNS]
+        above, values = here, list(rows["value"])
+        change = f"{values[-1] / values[0] - 1:+.0%}" if len(values) > 1 and values[0] else ""
+        latest = unbroken(regressions.shown(values[-1], names["unit"]))
+        lines.append(
+            f"| `{name}` {names['parameters']} | {latest} | {change} | {small_plot(values)} "
+            f"| {slower.get(tuple(names.values()), '')} |"
+        )
+    own = link("own pages", "../asv/index.html")
+    return _BENCHMARKS.format(own=own, tables="\n".join(lines))
+
+
+def write_pages(
+    reports: dict[str, Verification], made: Path, measured: pd.DataFrame, folder: Path
+) -> None:
+    """What of the guide depends on results: headline, claims, benchmarks, a list of all."""
     folder.mkdir(exist_ok=True)
     rows = []
     for name, one in reports.items():
         report = link(f"report on {one.paper.short or one.paper.title}", f"../{name}/report.html")
         rows.append(f"| {report} | {counted(one.findings)} |")
     for page in sorted(made.glob("*.html")):
-        rows.append(f"| {link(page.stem, f'../notebooks/{page.name}')} | notebook |")
-    if with_asv:
-        rows.append(f"| {link('asv', '../asv/index.html')} | benchmarks over commits |")
+        title = re.search(r"<title>(.*?)</title>", page.read_text(encoding="utf-8"))
+        named = link(title[1] if title else page.stem, f"../notebooks/{page.name}")
+        rows.append(f"| {named} | notebook {page.stem[:2]} |")
+    rows.append("| {doc}`benchmarks over commits <benchmarks>` | what asv measured |")
     for name, text in (
         ("results.md", _RESULTS.format(rows="\n".join(rows))),
+        ("benchmarks.md", benchmarks(measured)),
         ("headline.html", headline(*next(iter(reports.items())))),
         ("claims.html", claims(reports)),
     ):
@@ -178,8 +250,8 @@ def write_pages(reports: dict[str, Verification], made: Path, with_asv: bool, fo
 
 def main() -> int:
     """Make everything; return the exit status."""
-    reports, made, pages = verified(), notebooks(), asv_pages()
-    write_pages(reports, made, pages is not None, ROOT / "docs" / "generated")
+    reports, made, (measured, pages) = verified(), notebooks(), asv_pages()
+    write_pages(reports, made, measured, ROOT / "docs" / "generated")
     shutil.rmtree(SITE, ignore_errors=True)
     call("-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(SITE))
     for name, one in reports.items():

@@ -6,7 +6,7 @@ anonymous maps, not the page cache). Before every read the file is dropped from 
 and after the fit, the file is read from one end to the other and nothing else is done; the faster of
 the two is the disk's own speed. The fit must read at 70 % or more of that speed, or of a pass over rows
 in memory, whichever is slower, and its peak memory must stay below the limit. The file is deleted at the
-end, unless it is to be kept.
+end, unless it is to be kept. For Linux: elsewhere the limit and the peak are other quantities.
 """
 
 import argparse

@@ -28,6 +28,7 @@ html_theme_options = {"navigation_with_keys": False}
 
 def setup(app):  # noqa: D103
     app.connect("autodoc-process-docstring", _as_restructured_text)
+    app.connect("autodoc-process-signature", _as_written)
     app.connect("html-page-context", _for_keyboards, priority=900)  # after the theme's own
 
 
@@ -40,6 +41,13 @@ def _for_keyboards(app, page, template, context, tree):
     ):
         if isinstance(context.get(name), str):
             context[name] = context[name].replace(plain, full)
+
+
+def _as_written(app, what, name, obj, options, signature, returns):
+    """Types by the names that the code has for them; a default that is made anew is `...`."""
+    for plain, full in ((r"\1", r"TypeAliasForwardRef\('(\w+)'\)"), ("...", "<factory>")):
+        signature, returns = (text and re.sub(full, plain, text) for text in (signature, returns))
+    return signature, returns
 
 
 def _as_restructured_text(app, what, name, obj, options, lines):

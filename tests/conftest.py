@@ -1,5 +1,6 @@
 """What the tests share: sizes that fit plain Python too, other processes, one kernel cache."""
 
+import importlib.util
 import json
 import math
 import os
@@ -88,6 +89,14 @@ def slow_in_silence():
         patch.setattr(progress, "_MOMENT", math.inf)
         patch.setattr(progress, "_QUIET_SECONDS", math.inf)
         yield
+
+
+def script(name):
+    """A script of .ci as a module."""
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / ".ci" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(autouse=True, scope="session")

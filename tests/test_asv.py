@@ -11,7 +11,7 @@ import sys
 
 import pandas as pd
 import pytest
-from conftest import PATIENCE, ROOT
+from conftest import PATIENCE, ROOT, script
 
 import elubench
 from benchmarks import profiles
@@ -472,11 +472,14 @@ class TestPlantedSlowDown:
         assert set(sometimes.loc["here", "status"]) == {"ok"}
         assert set(sometimes.loc["elsewhere", "status"]) == {"skipped"}
 
-    def test_publish_makes_pages(self, planted):
-        folder, _, asv = planted
-        asv("publish")
-        assert (folder / "html" / "index.html").exists()
-        assert "suite.Tiny.time_planted" in (folder / "html" / "index.json").read_text()
+    def test_pages_for_the_site(self, planted, monkeypatch):
+        folder, *_ = planted
+        site = script("site")
+        monkeypatch.setattr(site, "ROOT", folder)
+        measured, pages = site.asv_pages()
+        assert len(measured) == 2 * 5
+        assert (pages / "index.html").exists()
+        assert "suite.Tiny.time_planted" in (pages / "index.json").read_text()
 
 
 # And slower at the second commit, once: a neighbour came and went.

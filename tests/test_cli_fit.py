@@ -323,6 +323,10 @@ class TestFigure:
         named = axes.get_xlabel()
         assert named == ("length" if d == 1 else "projection on the fitted direction")
 
+    def test_notebooks_show_a_picture(self):
+        X = np.random.default_rng(0).standard_normal((50, 1))
+        assert figures.fit(eb.fit(X), X)._repr_png_().startswith(b"\x89PNG")
+
     def test_whole_numbers_make_no_comb(self):
         X = np.round(10.0 * np.random.default_rng(0).standard_normal((2000, 1)))
         edges = figures._edges(X[:, 0], None, 7.3)

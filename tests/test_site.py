@@ -1,14 +1,15 @@
 """The site's own parts: links, reference, examples and commands. `make site` builds it with Sphinx."""
 
-import importlib.util
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import documents
 import nbformat
+import pandas as pd
 import pytest
-from conftest import ROOT, needs_jit
+from conftest import ROOT, needs_jit, script
+from test_asv import history
 
 import elubench
 from elubench.papers.verifying import named, shipped
@@ -18,13 +19,6 @@ DOCS = ROOT / "docs"
 GUIDE = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("guide/*.md"))}
 OTHERS = ("EXTENDING.md", "CONTRIBUTING.md", "benchmarks/README.md", "analysis/README.md")
 WITH_CODE = [name for name, text in GUIDE.items() if documents.blocks(text, "python")]
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / ".ci" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +67,29 @@ def test_pages_of_results_link_every_report(site, tmp_path, monkeypatch):
     monkeypatch.setattr(site, "headline", lambda name, _: f"figure of {name}")
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "01_first.html").touch()
-    site.write_pages(reports, tmp_path / "notebooks", True, tmp_path / "generated")
+    site.write_pages(reports, tmp_path / "notebooks", pd.DataFrame(), tmp_path / "generated")
     results = (tmp_path / "generated" / "results.md").read_text()
-    for target in (*(f"{name}/report.html" for name in reports), "notebooks/01_first.html", "asv/"):
+    for target in (*(f"{name}/report.html" for name in reports), "notebooks/01_first.html"):
         assert f'href="../{target}' in results
+    assert "Nothing has been measured" in (tmp_path / "generated" / "benchmarks.md").read_text()
     assert (tmp_path / "generated" / "headline.html").read_text() == "figure of verification"
     table = (tmp_path / "generated" / "claims.html").read_text()
     rows = re.findall(r'<a href="(.*?)">A &lt;claim&gt;</a>.*?data-label="Paper">(.*?)<', table)
     assert rows == [
         ("verification/report.html#row-a", "Beyond EM"),
         ("verification-mine/report.html#row-a", "mine"),
+    ]
+
+
+def test_the_page_of_benchmarks_says_what_is_slower_and_since_when(site, tmp_path):
+    history(tmp_path, [2.0] * 8 + [3.0] * 8)
+    page = site.benchmarks(elubench.asv_results(tmp_path))
+    assert 'href="../asv/index.html"' in page
+    rows = [re.sub(r"<.*?>", "", line) for line in page.splitlines() if "<svg" in line]
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+    assert cells == [
+        ["`Pass.time_pass` (1000, 1)", "3 s", "+50%", "", "1.50 times since 00000000, 2023-11-22"],
+        ["`Pass.time_pass` (1000, 2)", "5 s", "+0%", "", ""],
     ]
 
 

@@ -52,7 +52,7 @@ end
 _SHELLS = {
     "bash": (_BASH, "|", "        {place}) words={words} ;;"),
     "zsh": (_ZSH, "|", "        {place}) shown=({plain}) ;;"),
-    "fish": (_FISH, " ", "complete -c elubench -n {condition} -a {words}"),
+    "fish": (_FISH, " ", "{fish}"),
 }
 
 
@@ -76,12 +76,21 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
             place=shlex.quote(place),
             words=shlex.quote(" ".join(words)),
             plain=" ".join(words),
-            condition=shlex.quote(f"__elubench_at {shlex.quote(place)}"),
+            fish="\n".join(_fish(place, words)),
         )
         for place, words in known.items()
     ]
     places = between.join(shlex.quote(place) for place in known if place)
     return text.format(places=places, cases="\n".join(cases))
+
+
+def _fish(place: str, words: list[str]) -> Iterator[str]:
+    """Words instead of files, if there are any; options, which fish itself keeps for a dash."""
+    line = f"complete -c elubench -n {shlex.quote(f'__elubench_at {shlex.quote(place)}')}"
+    if plain := [word for word in words if not word.startswith("-")]:
+        yield f"{line} -f -a {shlex.quote(' '.join(plain))}"
+    if options := [word[2:] for word in words if word.startswith("-")]:
+        yield f"{line} -l {' -l '.join(options)}"
 
 
 def _words(parser: argparse.ArgumentParser, place: str) -> Iterator[tuple[str, list[str]]]:

@@ -13,7 +13,8 @@ from elubench.peers.asv import COLUMNS
 from elubench.peers.printed import ratio, seconds
 
 _KEYS = ["date", "commit", "machine", "environment"]
-_SERIES = ["machine", "environment", "benchmark", "parameters", "unit"]
+#: What names a benchmark with its parameters on a machine.
+SERIES = ["machine", "environment", "benchmark", "parameters", "unit"]
 
 
 def regressions(results: pd.DataFrame, threshold: float = 0.05) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def regressions(results: pd.DataFrame, threshold: float = 0.05) -> pd.DataFrame:
     except ModuleNotFoundError:
         raise ModuleNotFoundError("regressions need asv: pip install 'elubench[bench]'") from None
     found = []
-    for names, rows in _series(results):
+    for names, rows in series(results):
         latest, best, steps = detect_regressions(detect_steps(list(rows["value"])), threshold)
         if steps:
             good, bad = (rows.iloc[place] for place in steps[-1][:2])
@@ -50,7 +51,7 @@ def regressions(results: pd.DataFrame, threshold: float = 0.05) -> pd.DataFrame:
                     "date": bad["date"],
                 }
             )
-    columns = [*_SERIES, "best", "latest", "factor", "last_good", "since", "date"]
+    columns = [*SERIES, "best", "latest", "factor", "last_good", "since", "date"]
     return pd.DataFrame(found, columns=columns).sort_values(
         "factor", ascending=False, kind="stable"
     )
@@ -63,7 +64,7 @@ def by_commit(results: pd.DataFrame) -> pd.DataFrame:
     benchmark that has changed since, the values of its last version are there.
     """
     parts = []
-    for names, rows in _series(results):
+    for names, rows in series(results):
         metric = names["benchmark"] + names["parameters"]
         parts.append(rows.assign(metric=metric)[[*_KEYS, "metric", "value"]])
     if not parts:
@@ -80,17 +81,21 @@ def as_text(found: pd.DataFrame) -> str:
         return "nothing is slower than it was"
     lines = []
     for row in found.to_dict("records"):
-        show = seconds if row["unit"] == "seconds" else ratio
-        unit = f" {row['unit']}".rstrip() if show is ratio else ""
+        best, latest = (shown(row[name], row["unit"]) for name in ("best", "latest"))
         what = f"{row['benchmark']}{row['parameters']}"
         lines.append(
-            f"{row['factor']:.2f} times: {show(row['best'])} -> {show(row['latest'])}{unit}, since "
+            f"{row['factor']:.2f} times: {best} -> {latest}, since "
             f"{row['since'][:8]} of {row['date']:%Y-%m-%d} (good: {row['last_good'][:8]})  {what}"
         )
     return "\n".join(lines)
 
 
-def _series(results: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+def shown(value: float, unit: str) -> str:
+    """A value of a benchmark in three digits, with its unit."""
+    return seconds(value) if unit == "seconds" else f"{ratio(value)} {unit}".rstrip()
+
+
+def series(results: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """What names a series, and its values in the order of commits, of the last version alone."""
     good = results[results["status"] == "ok"]
     options = [column for column in results if column not in COLUMNS]
@@ -99,7 +104,7 @@ def _series(results: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFram
         given = [f"{value}" for value in row.values() if not pd.isna(value)]
         texts.append(f"({', '.join(given)})" if given else "")
     named = good.assign(parameters=texts, unit=good["unit"].fillna(""))
-    for key, rows in named.groupby(_SERIES, sort=True, dropna=False):
+    for key, rows in named.groupby(SERIES, sort=True, dropna=False):
         ordered = rows.sort_values("date", kind="stable")
         last = ordered["version"].iloc[-1]
-        yield dict(zip(_SERIES, key, strict=True)), ordered[ordered["version"] == last]
+        yield dict(zip(SERIES, key, strict=True)), ordered[ordered["version"] == last]

@@ -6,6 +6,7 @@ u = S^(-1) (theta_2 - theta_1), along which the fitted mixture is one-dimensiona
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
@@ -27,6 +28,15 @@ _MOST_BINS = 120
 _FEW = 1000  # distinct values up to which bins are made to fit the spacing of the data
 _POINTS = 600  # on each curve
 _ROWS = 1 << 20  # drawn of a sample that is not in memory
+
+
+class _Shown(Figure):
+    """A figure that notebooks show as a picture even where pyplot has drawn nothing yet."""
+
+    def _repr_png_(self) -> bytes:
+        target = io.BytesIO()
+        self.savefig(target, format="png")
+        return target.getvalue()
 
 
 def fit(fit: Fit, data: Any, name: str | None = None) -> Figure:
@@ -55,7 +65,7 @@ def fit(fit: Fit, data: Any, name: str | None = None) -> Figure:
 
     colours = sns.color_palette("colorblind")
     data_colour, mixture, first, second, single = (colours[k] for k in (7, 0, 1, 2, 4))
-    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+    figure = _Shown(figsize=(9.6, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes, beside = figure.subplots(1, 2, width_ratios=(1.6, 1.0))
     edges = _edges(along, weights, math.sqrt(variance))
