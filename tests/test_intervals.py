@@ -161,7 +161,7 @@ class TestCriteria:
     def test_compare(self):
         X = two(scaled(500, 200), 2, 2.5, seed=1)
         table = eb.compare(X)
-        assert len(table) == 6
+        assert len(table) == 8
         assert table.bic.is_monotonic_increasing
         for row in table.itertuples():
             fit = eb.fit(X, row.model)
