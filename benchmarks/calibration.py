@@ -1,7 +1,7 @@
 """Whether tests and regimes keep what they promise: ``python -m benchmarks.calibration``.
 
-``size``     how often ``fit`` takes data from one Gaussian for two, at ``--level``, and the quantile of their
-             likelihood ratios over that of the law in ``elubench.fits.nulls``: 1 if its factor is right
+``size``     how often ``fit`` takes data from one Gaussian for two, at ``--level``, and the quantile of
+             their likelihood ratios over that of the law in ``elubench.fits.nulls``
 ``exact``    how often ``Fit.p_value`` is at most the level, with 99 draws
 ``shapes``   regimes of data of other shapes, n rows
 ``power``    regimes as n grows, for shapes that are close to a Gaussian
@@ -9,8 +9,8 @@
 ``parts``    regimes of two Gaussians four standard deviations apart, of unequal size, free weights
 ``goodness`` how often one or two Gaussians are called a misfit, whose level is 0.01
 
-A number is a share of the samples: of ``--samples`` for ``size`` and ``goodness``, of a tenth of them for
-the others. ``size`` takes five minutes of one core, most of it for n = 10^5, d = 16.
+A number is a share of the samples: of ``--samples`` for ``size`` and ``goodness``, of a tenth of them
+for the others. ``size`` takes five minutes of one core, most of it for n = 10^5, d = 16.
 """
 
 import argparse
