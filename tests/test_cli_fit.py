@@ -94,7 +94,7 @@ class TestOutput:
         expected = eb.compare(read_table(files / "x.csv").values)
         assert values == expected.to_dict("records")
         assert cli.main(arguments) == 0
-        assert capsys.readouterr().out.count("general") == 2
+        assert capsys.readouterr().out.count("general") == 4
         assert "need one model" in failed(capsys, *arguments[1:], "--interval=0.9")
 
     def test_json(self, capsys):
@@ -237,7 +237,7 @@ class TestWritten:
     def test_page(self, files, capsys, monkeypatch):
         monkeypatch.chdir(files)
         (files / "x.csv").rename(files / "a<b>.csv")
-        assert cli.main(["fit", "a<b>.csv", "--report=r.html"]) == 0
+        assert cli.main(["fit", "a<b>.csv", "--report=r.html", "--interval=0.9"]) == 0
         summary, page = capsys.readouterr().out, (files / "r.html").read_text()
         fit = eb.fit(pd.read_csv("a<b>.csv"))
         assert "separated" in summary
@@ -248,6 +248,8 @@ class TestWritten:
         assert "http" not in page.replace("http://www.w3.org", "")  # it needs no other file
         for number in [*fit.locations.ravel(), np.sqrt(fit.scale[0])]:
             assert f"<td>{number:.6g}</td>" in page
+        low, high = fit.interval(0.9).half_distance
+        assert f"<td>half distance {low:.4g} to {high:.4g}</td>" in page
         assert [path.name for path in files.glob("[.]*")] == []
 
     @pytest.mark.parametrize("option", ["--predict=x.csv", "--report=r.html", "--plot=r.png"])

@@ -182,7 +182,7 @@ class TestRegime:
         def called(ratio=100.0, rival=90.0, half=1.5, contraction=0.5, misfit=1.0, valley=5.0):
             signs = (ratio, 5.4, rival, "one Gaussian", 20.0, half, 1.0, contraction, 0.95)
             return regimes.regime(
-                regimes.Signs(*signs, 0.05, "limit law", misfit, 2.0, valley, 1.645)
+                regimes.Signs(*signs, 0.05, "limit law", misfit, 2.0, valley, 1.28)
             )
 
         assert called() == "separated"

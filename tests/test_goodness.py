@@ -47,11 +47,11 @@ class TestValley:
         assert [moved, mirrored] == pytest.approx([one, one], rel=1e-6, abs=1e-6)
 
     def test_one_mode_stays_below(self):
-        """Uniform data are the hardest of one mode: 5 % at most, as far as 400 samples show."""
+        """Uniform data are the hardest of one mode: 10 % at most, as far as 400 samples show."""
         centres, sigma = np.array([-0.58, 0.58]), 0.31  # of two equal Gaussians fitted to it
         x = np.random.default_rng(2).uniform(-1.0, 1.0, (400, 500))
         found = [goodness.valley(row, centres, self.EQUAL, sigma) for row in x]
-        assert np.mean(np.array(found) > goodness.VALLEY) < 0.05 + 3 * np.sqrt(0.05 / 400)
+        assert np.mean(np.array(found) > goodness.VALLEY) < 0.1 + 3 * np.sqrt(0.09 / 400)
 
     def test_a_fifth_of_the_rows(self):
         rng = np.random.default_rng(3)

@@ -58,11 +58,27 @@ class TestStandardErrors:
         np.testing.assert_allclose(values, expected, rtol=1e-3)
 
     @pytest.mark.slow_without_jit
-    def test_against_repetitions(self):
-        fits = [eb.fit(two(400, 1, 2.0, seed)) for seed in range(120)]
-        spread = np.std([fit.location for fit in fits], axis=0)
-        mean = np.mean([fit.standard_errors().location for fit in fits], axis=0)
-        np.testing.assert_allclose(mean, spread, rtol=0.25)  # 4 standard errors of the spread
+    @pytest.mark.parametrize(
+        ("model", "d"), [(eb.Isotropic(), 1), (eb.Diagonal(), 2), (eb.General(mixing="free"), 1)]
+    )
+    def test_against_a_bootstrap(self, model, d):
+        """The spread of refits to draws from the fit, within 4 standard errors of both."""
+        n, draws, rng = 600, 150, np.random.default_rng(d)
+
+        def errors(fit):
+            found = fit.standard_errors()
+            return np.concatenate([found.location.ravel(), found.scale])
+
+        fit = eb.fit(two(n, d, 2.0, seed=6), model)
+        refits = []
+        for _ in range(draws):
+            places = fit.locations[rng.choice(2, n, p=fit.weights)]
+            X = places + np.sqrt(fit.scale) * rng.standard_normal((n, d))
+            refits.append(eb.fit(X, model))
+        spread = np.std([np.append(one.location, one.scale) for one in refits], axis=0, ddof=1)
+        own = np.std([errors(one) for one in refits], axis=0)
+        off = (errors(fit) - spread) / np.hypot(spread / np.sqrt(2 * draws), own)
+        assert np.max(np.abs(off)) < 4.0
 
     def test_none_where_one_gaussian_does(self):
         fit = eb.fit(eb.gaussian(300, 1, seed=1))
@@ -145,7 +161,7 @@ class TestCriteria:
     def test_compare(self):
         X = two(scaled(500, 200), 2, 2.5, seed=1)
         table = eb.compare(X)
-        assert len(table) == 6
+        assert len(table) == 8
         assert table.bic.is_monotonic_increasing
         for row in table.itertuples():
             fit = eb.fit(X, row.model)

@@ -152,7 +152,7 @@ def run(options: argparse.Namespace) -> int:
                 print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
             else:
                 print(result.summary(between))
-            outputs.write(options, result, sample, table)
+            outputs.write(options, result, sample, table, between)
     except ValueError as error:
         name = shown(options.data)
         said = str(error).removeprefix(f"{name}: ")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elubench.fits import Fit
+    from elubench.fits.intervals import Interval
     from elubench.samples.reading import Table
 
 #: The options, for a message.
@@ -58,7 +59,9 @@ def check(options: argparse.Namespace) -> None:
         seen[path.resolve()] = f"--{name}"
 
 
-def write(options: argparse.Namespace, result: Fit, sample: Any, table: Table) -> None:
+def write(
+    options: argparse.Namespace, result: Fit, sample: Any, table: Table, between: Interval | None
+) -> None:
     """Write every file that was asked for."""
     from elubench.studies.store import write_whole
 
@@ -77,7 +80,7 @@ def write(options: argparse.Namespace, result: Fit, sample: Any, table: Table) -
         from elubench.samples.converting import shown
 
         title, command = Path(shown(options.data)).name, shlex.join(["elubench", *sys.argv[1:]])
-        page = fit_page(result, sample, title, table.names, command)
+        page = fit_page(result, sample, title, table.names, command, between)
         write_whole(Path(options.report), page.encode())
 
 

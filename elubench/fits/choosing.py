@@ -11,7 +11,8 @@ from elubench.algorithms import LBFGS, Algorithm, GradientDescent, Newton, Newto
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
 
-_PRECISION = 1e-4  # gain in log-likelihood at which NewtonAnderson stops
+# gain in log-likelihood at which NewtonAnderson stops, and for few rows, where a pass costs nothing
+_PRECISION, _PRECISION_OF_FEW, _FEW = 1e-4, 1e-6, 1 << 15
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
 
 
@@ -29,7 +30,7 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
     if name == "newton-anderson":
-        return NewtonAnderson(precision=_PRECISION)
+        return NewtonAnderson(_PRECISION_OF_FEW if sample.n <= _FEW else _PRECISION)
     gtol = _SMALL * float(sample.n_weighted) ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")

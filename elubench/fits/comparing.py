@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from elubench.fits import placing
 from elubench.fits.fitting import fit
 from elubench.fits.result import Fit, criteria
-from elubench.models import Model
+from elubench.models import General, Model
 from elubench.models.known import known, named
 from elubench.samples import Sample
 
@@ -32,12 +32,12 @@ def compare(
     Parameters
     ----------
     X, weights : as for ``fit``.
-    models : by default all of the package that fit the scale.
+    models : by default all of the package that fit the scale, and general locations with free weights.
     options : of ``fit``.
     """
     chosen = [named(model) for model in (known() if models is None else models)]
     if models is None:
-        chosen = [model for model in chosen if not model.knows_scale]
+        chosen = [model for model in chosen if not model.knows_scale] + [General(mixing="free")]
     if not chosen:
         raise ValueError("models must name at least one model, got none")
     if not isinstance(X, Sample):

@@ -291,7 +291,7 @@ def _shape(e: regimes.Signs) -> list[tuple[str, str]]:
         shown.append((f"{e.misfit:>12.4g}", text))
     if not math.isnan(e.valley):
         text = "valley of the data between the means, in standard errors; one mode stays below "
-        text += f"{e.valley_limit:.4g} (0.95)"
+        text += f"{e.valley_limit:.3g} (0.9)"
         shown.append((f"{e.valley:>12.4g}", text))
     return shown
 
