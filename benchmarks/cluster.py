@@ -116,7 +116,7 @@ def kills(options):
             usual = time.perf_counter() - begun
         for number in range(options.kills):
             draw = random.Random(number)
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=600)  # a new process, on a busy machine
             victim = draw.choice(sorted(client.run(os.getpid).values()))
             killer = threading.Timer(draw.uniform(0.0, usual), os.kill, (victim, signal.SIGKILL))
             with eb.DaskSample(collection, client=client) as sample:
