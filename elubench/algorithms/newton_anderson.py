@@ -238,7 +238,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     bends = p > 1 and options[2] != 0.0
     if predicted < (_CAUTION if held or bends else _PLATEAU) * target:
         along, reach, ends = 0.0, 0.0, 0
-        direction, step = np.empty(p), np.empty(p)
+        direction, probe = np.empty(p), np.empty(p)
         for j in range(p):
             along += vectors[j, lowest] * iterate[j] / units[j]
             direction[j] = units[j] * vectors[j, lowest]
@@ -252,9 +252,9 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
             ends = 1
             reach = reach if along >= 0.0 else -reach
             for j in range(p):
-                step[j] = reach * units[j] * vectors[j, lowest]
+                probe[j] = reach * units[j] * vectors[j, lowest]
         elif bends and not held:
-            ends = _bent(iterate, direction, options[1], step, newton)
+            ends = _bent(iterate, direction, options[1], probe, newton)
         if ends == 0 or state[_PROBES] >= _MOST_PROBES:
             finish(report)
             return
@@ -262,7 +262,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         state[_PHASE] = _PROBE
         state[_SHARE] = ends - 1.0
         for j in range(p):
-            points[0, j] = iterate[j] + step[j]
+            points[0, j] = iterate[j] + probe[j]
         return
 
     state[_PHASE] = _PLAIN
