@@ -145,6 +145,21 @@ def test_any_scale_offset_and_weights(kind, n, exponent, offset, size, place, we
     assert_same_sums(sample, x, u, b, weights)
 
 
+@needs_jit
+@pytest.mark.parametrize("kind", ["Gaussian", "t2", "whole numbers"])
+def test_ten_million_rows_and_one_far_outlier(kind):
+    """Every row comes a thousand times, so that the reference can take it once."""
+    x = rows(kind, 10_000)
+    many = np.tile(x, 1000)
+    many[0] = 1e6 * scale_of(x)
+    weights = np.repeat([999.0, 1000.0, 1.0], [1, len(x) - 1, 1])
+    sample = CondensedSample(many[:, None])
+    assert sample.condensed_to < 20_000
+    for size in (1e-6, 2.0, 0.99 * sample.largest_u * scale_of(x)):
+        u = size / scale_of(x)
+        assert_same_sums(sample, np.append(x, many[0]), u, -u * x[1], weights)
+
+
 @pytest.mark.parametrize("seed", range(scaled(40, 4)))
 def test_the_bound_holds_for_rows_placed_to_break_it(seed):
     """A bin of very few rows anywhere in it, with the steepest part of tanh on top of them."""
@@ -434,7 +449,8 @@ def test_forms_of_x(form):
         "fortran": lambda: np.asfortranarray(np.hstack([x, x]))[:, :1],
         "sample": lambda: ArraySample(x),
     }[form]()
-    one, other = CondensedSample(given), CondensedSample(x)
+    one = given.condensed() if form == "sample" else CondensedSample(given)
+    other = CondensedSample(x)
     assert (one.tiles.data == other.tiles.data).all()
     assert (one.tiles.weights == other.tiles.weights).all()
 
@@ -459,7 +475,7 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="X must have one column to be condensed, got 2"):
         CondensedSample(np.stack([x, x], axis=1))
     with pytest.raises(ValueError, match="X must have one column to be condensed, got 2"):
-        CondensedSample(ArraySample(np.stack([x, x], axis=1)))
+        ArraySample(np.stack([x, x], axis=1)).condensed()
     with pytest.raises(ValueError, match="weights must be None for an ArraySample"):
         CondensedSample(ArraySample(x[:, None]), np.ones(50))
     with pytest.raises(ValueError, match="high must be in"):

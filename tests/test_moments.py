@@ -295,3 +295,10 @@ class TestOnOneGaussian:
             lost.append(1e8 * (gaps[-1] - min(found.model.gap(sample, end) for end in ends)))
         assert np.median(lost) < 0.01
         assert max(lost) < 0.5
+
+    @needs_jit
+    @pytest.mark.parametrize("seed", [1, 4, 12, 21])
+    def test_a_valley_of_the_diagonal_model_is_not_followed_step_by_step(self, seed):
+        sample = eb.LatticeSample.gaussian(10**6, 2, seed)
+        start = eb.run(sample, "diagonal", eb.Moments(), metrics=False).params
+        assert eb.run(sample, "diagonal", eb.NewtonAnderson(), start).passes <= 4

@@ -17,7 +17,8 @@ Three things are different here.
    at a saddle (one Gaussian is always a stationary point) the gradient does not show the way down, nor
    does the Hessian where it vanishes. With more coordinates than one, such a direction may also be a
    valley that bends away from the straight line: there Newton's steps go on until they predict much
-   less.
+   less. If every coordinate has a scale of its own, valleys are hyperbolas, on which the products of
+   two coordinates stay the same, and the two ends of one are tried instead.
 
 One read of the data gives loss, gradient and Hessian; every trial counts as a pass.
 """
@@ -25,7 +26,7 @@ One read of the data gives loss, gradient and Hessian; every trial counts as a p
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +37,7 @@ from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.layout import CURVATURE, LOG_COSH, STEP, accept, finish, stay
 from elubench.kernels.vectors import norm
+from elubench.models.base import Model
 
 _START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
 _PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
@@ -143,10 +145,38 @@ def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, 
 
 
 @kernel("exact", plain=True)
+def _bent(iterate: Any, direction: Any, reach: float, one: Any, other: Any) -> int:
+    """Steps to both ends of the hyperbola that has this direction here; the number of them.
+
+    A coordinate that grows does so until it is ``reach``; one that shrinks keeps its sign.
+    """
+    found = 0
+    for sign in (1.0, -1.0):
+        length = np.inf
+        for j in range(iterate.size):
+            if direction[j] != 0.0 and sign * direction[j] * iterate[j] >= 0.0:
+                length = min(length, (reach - abs(iterate[j])) / abs(direction[j]))
+        if not 0.0 < length < np.inf:
+            continue
+        step = other if found else one
+        for j in range(iterate.size):
+            step[j] = sign * length * direction[j]
+            if step[j] * iterate[j] < 0.0:
+                step[j] /= 1.0 - step[j] / iterate[j]
+        found += 1
+    return found
+
+
+@kernel("exact", plain=True)
 def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
-    """After a rejected trial: the plain step, then shorter ones."""
+    """After a rejected trial: the plain step, then shorter ones; or the other end of a valley."""
     if state[_PHASE] == _PROBE:
-        finish(report)
+        if state[_SHARE] == 0.0:
+            finish(report)
+            return
+        state[_SHARE] = 0.0
+        for j in range(iterate.size):
+            points[0, j] = iterate[j] + newton[j]
         return
     if state[_PHASE] == _EXTRAPOLATED:
         state[_PHASE] = _PLAIN
@@ -163,7 +193,7 @@ def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) ->
 
 @kernel("exact", signatures.UPDATE, plain=signatures.FEW)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    """options: the decrease of the mean loss that is not worth a pass, and where r^8 / 12 equals it."""
+    """options: a decrease of the mean loss that is not worth a pass; where r^8 / 12 equals it; bends."""
     options, state = own.options, own.state
     gradient, gap, hessian = answers.gradient, answers.gap, answers.hessian
     p = iterate.size
@@ -205,25 +235,34 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     # a direction that the Hessian does not hold may be a valley that bends: with more coordinates
     # than one its floor falls where the straight line rises, and only Newton's steps can follow it
     held = p == 1 or 0.5 * value * options[1] * options[1] > _HELD * target
-    if predicted < (_CAUTION if held else _PLATEAU) * target:
-        along = 0.0
+    bends = p > 1 and options[2] != 0.0
+    if predicted < (_CAUTION if held or bends else _PLATEAU) * target:
+        along, reach, ends = 0.0, 0.0, 0
+        direction, probe = np.empty(p), np.empty(p)
         for j in range(p):
             along += vectors[j, lowest] * iterate[j] / units[j]
-        reach = 0.0
+            direction[j] = units[j] * vectors[j, lowest]
         if value < 0.0 and 0.25 * value * value > target:
             reach = math.sqrt(-value)  # the bottom of value r^2 / 2 + r^4 / 4, as at d >= 2
-        elif 0.5 * value * options[1] * options[1] < target:
+        elif not bends and 0.5 * value * options[1] * options[1] < target:
             # the Hessian does not hold this direction; along it the loss may fall like -r^4 to the
             # bottom of r^8 / 12, as at d = 1
             reach = max(options[1] - abs(along), 0.0)
-        if reach == 0.0 or state[_PROBES] >= _MOST_PROBES:
+        if reach > 0.0:
+            ends = 1
+            reach = reach if along >= 0.0 else -reach
+            for j in range(p):
+                probe[j] = reach * units[j] * vectors[j, lowest]
+        elif bends and not held:
+            ends = _bent(iterate, direction, options[1], probe, newton)
+        if ends == 0 or state[_PROBES] >= _MOST_PROBES:
             finish(report)
             return
         state[_PROBES] += 1.0
         state[_PHASE] = _PROBE
-        reach = reach if along >= 0.0 else -reach
+        state[_SHARE] = ends - 1.0
         for j in range(p):
-            points[0, j] = iterate[j] + reach * units[j] * vectors[j, lowest]
+            points[0, j] = iterate[j] + probe[j]
         return
 
     state[_PHASE] = _PLAIN
@@ -271,6 +310,8 @@ class NewtonAnderson(Algorithm):
     precision: float = 0.01
     #: The largest d at which second-order passes are worth their cost.
     up_to: ClassVar[int] = 32
+    #: Whether the model's valleys are hyperbolas; ``resolve`` knows.
+    bends: ClassVar[bool] = False
     update = staticmethod(_update)
     command = "newton-anderson"
     look = Look("#000000", "P", "-", 1.6, place=3)
@@ -284,9 +325,15 @@ class NewtonAnderson(Algorithm):
     def natural(self) -> bool:
         return True
 
+    def resolve(self, model: Model) -> NewtonAnderson:
+        super().resolve(model)
+        resolved = replace(self)
+        object.__setattr__(resolved, "bends", "scale per coordinate" in model.features)
+        return resolved
+
     def options(self, rows: float = 1.0) -> Floats:
         target = self.precision / rows
-        return np.array([target, (12.0 * target) ** 0.125])
+        return np.array([target, (12.0 * target) ** 0.125, float(self.bends)])
 
     def state_size(self, p: int) -> int:
         return _VECTORS + 3 * p

@@ -77,7 +77,8 @@ class Model(ABC):
     #: True where moving all rows moves the locations along and changes nothing else. Data far from 0
     #: are then fitted about a point close to them, where no digits are lost.
     translates: ClassVar[bool] = False
-    #: What an algorithm may need of a model beyond the basics, such as "half sum" or "moment estimate".
+    #: What an algorithm may need or use beyond the basics: "half sum", "moment estimate", "scale per
+    #: coordinate".
     features: frozenset[str] = frozenset()
     #: Step size and growth that the paper uses for this model.
     elu_defaults: ClassVar[tuple[float, float]] = (1.0, 0.9)

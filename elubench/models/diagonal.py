@@ -172,7 +172,7 @@ class Diagonal(SymmetricModel):
 
     name = "diagonal"
     formula = "(1/2) N(-theta, diag(s)) + (1/2) N(theta, diag(s))"
-    features = frozenset({"moment estimate"})
+    features = frozenset({"moment estimate", "scale per coordinate"})
     algebra = Algebra(_scale, _direction, _respond, _gap, _hessian, symmetric_error)
     natural = Natural(
         Algebra(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,9 @@ class ArraySample(PackedSample):
         divided by a power of two, so that sums neither overflow nor underflow whatever their unit.
     """
 
+    #: Makes the condensed sample; elubench.samples.condensed, which is built on this module, sets it.
+    condense: ClassVar[Callable[[ArraySample], PackedSample]]
+
     def __init__(self, X: Any, weights: ArrayLike | None = None):
         X = checks.table(X)
         n, d = X.shape
@@ -60,6 +63,10 @@ class ArraySample(PackedSample):
         out = np.zeros(self.n, dtype=bool)
         out[np.random.default_rng(seed).permutation(self.n)[:held]] = True
         return self._take(~out), self._take(out)
+
+    def condensed(self) -> PackedSample:
+        """The same rows as a :class:`CondensedSample`, whose passes cost next to nothing; d = 1 only."""
+        return type(self).condense(self)
 
     def thinned(self, rows: int) -> Sample:
         """Whole tiles at equal distances, so that sorted rows are thinned evenly; all if no more."""

@@ -14,11 +14,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from multiprocessing import resource_tracker
 from typing import Any
 
 PATIENCE = 30.0  # seconds to wait for a scheduler, and for workers
 _LOOK = 1.0  # seconds between looks whether there are workers
+# Dask closes a local worker for good if it is not back 15 s after it died. On a busy machine it is not.
+_KEEP_LOST = {"distributed.deploy.lost-worker-timeout": 1e6}
 _here: Any = None  # the client of client_here
 
 
@@ -56,6 +59,7 @@ def client_at(scheduler: str | None, workers: int | None = None) -> Iterator[Any
             1
         )  # a worker that runs the script it imports; the one who started it says so
     with ExitStack() as opened:
+        opened.enter_context(import_module("dask.config").set(_KEEP_LOST))
         with _ignored_by_children():
             try:
                 cluster = opened.enter_context(_local(dask, workers or _cores(), 1))

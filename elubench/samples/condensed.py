@@ -198,6 +198,9 @@ class CondensedSample(PackedSample):
         return train, held
 
 
+ArraySample.condense = CondensedSample
+
+
 class Condenser(Bins):
     """Condenses rows part by part: from files, or on many machines.
 

@@ -23,6 +23,9 @@ from elubench.samples.reading import npy_header, places_of
 class ChangedError(OSError):
     """A file that is not what it was when it was opened."""
 
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"  # no system call failed, so there is no errno
+
 
 class UnchangedFile:
     """A file that is open for reading, by any thread, and must stay as it is."""
