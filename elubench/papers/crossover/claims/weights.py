@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elubench import rates
 from elubench.papers.crossover import theory
-from elubench.papers.crossover.claims.shared import PLACE
+from elubench.papers.crossover.claims.shared import PLACE, sizes_of
 from elubench.papers.crossover.weights import EQUAL, KNOWN
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import near
@@ -78,5 +78,4 @@ def _(evidence: Evidence) -> Measured:
         for case, expected in _KNOWN.items()
     )
     each = int(table.groupby(["case", "n"]).size().min())
-    sizes = f"n = {table['n'].min():.0e} to {table['n'].max():.0e}".replace("e+", "e")
-    return Measured(measurements, f"d = 1, {sizes}, {each} lattice samples each")
+    return Measured(measurements, f"d = 1, {sizes_of(table)}, {each} lattice samples each")
