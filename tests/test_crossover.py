@@ -235,6 +235,20 @@ class TestKnownWeights:
         best = theta[np.argmin(off)]
         assert known_optimum(sample, delta) == pytest.approx(best, rel=0.01)
 
+    @pytest.mark.parametrize("delta", [0.25, 0.05])
+    def test_error_is_that_of_draws(self, delta):
+        """Least squares over a grid of theta, for draws of the sample's skewness and kurtosis."""
+        n, p, q = 1e8, 0.5 + delta, 0.5 - delta
+        z = np.random.default_rng(0).standard_normal((2, 4_000, 1)) / math.sqrt(n)
+        theta = np.linspace(0.0, 0.3, 601)
+        off = (math.sqrt(6) * np.abs(z[0]) - 8 * p * q * (p - q) * theta**3) ** 2 / 6
+        off += (math.sqrt(24) * z[1] - 16 * p * q * (1 - 6 * p * q) * theta**4) ** 2 / 24
+        squares = theta[np.argmin(off, axis=1)] ** 2
+        error = squares.std() / math.sqrt(len(squares))
+        assert theory.known_weights_error(delta, n) ** 2 == pytest.approx(
+            squares.mean(), abs=4 * error
+        )
+
 
 @pytest.mark.parametrize("name", ["crossover", "singularity"])
 def test_flips_are_of_the_rules(name):

@@ -102,7 +102,7 @@ def _said(found: dict[str, Any]) -> str:
                 "error of the location": f"{at['location_error']:.2g} (root mean square, about)",
                 "EM": "does not converge in practice"
                 if each is None
-                else f"{math.ceil(each):,} iterations per digit",
+                else f"{math.ceil(each):,} iteration{'s' if each > 1.0 else ''} per digit",
             }.items():
                 lines.append(row(f"  {name}", value, _INDENT))
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import Any
 from elubench.models.flatness import location_scale
 from elubench.papers.beyond_em.separation import contraction
 from elubench.papers.crossover import theory
-from elubench.papers.crossover.claims.shared import PLACE, where_of
+from elubench.papers.crossover.claims.shared import PLACE, sizes_of, where_of
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import near
 from elubench.verification.measuring import Measured, corrected_of, rows_of, settings_of, table_of
@@ -148,6 +148,6 @@ def _(evidence: Evidence) -> Measured:
     each = int(table.groupby(["d", "a", "n"]).size().min())
     return Measured(
         tuple(measurements),
-        f"isotropic model, {each} lattice samples each, n up to {table['n'].max():.0e}",
+        f"isotropic model, {each} lattice samples each, {sizes_of(table)}",
         (f"At infinite n and these theta*, without the limit, the ratio is {', '.join(exact)}.",),
     )

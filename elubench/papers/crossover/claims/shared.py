@@ -18,3 +18,8 @@ def where_of(d: int, a: float) -> str:
 def pairs(table: pd.DataFrame, one: str, two: str) -> list[tuple[Any, Any]]:
     """The pairs of values of two columns."""
     return sorted(set(zip(table[one], table[two], strict=True)))
+
+
+def sizes_of(table: pd.DataFrame) -> str:
+    """From which n to which n a table goes."""
+    return f"n = {table['n'].min():.0e} to {table['n'].max():.0e}".replace("e+", "e")

@@ -8,7 +8,7 @@ import pandas as pd
 from elubench.fits.detecting import detection_power
 from elubench.papers.beyond_em.separation import visible_from
 from elubench.papers.crossover import theory
-from elubench.papers.crossover.claims.shared import PLACE, pairs, where_of
+from elubench.papers.crossover.claims.shared import PLACE, pairs, sizes_of, where_of
 from elubench.verification.evidence import Evidence
 from elubench.verification.expectations import at_least, at_most, near
 from elubench.verification.measuring import (
@@ -137,10 +137,9 @@ def _(evidence: Evidence) -> Measured:
             where = f"d = {d}, {budget:,} iterations"
             measurements.append(share_of(_SAYS_TWO, int(cell["geometric"].sum()), len(cell), where))
             said.append(f"{shown:.2f} ({where})")
-    sizes = f"n = {table['n'].min():.0e} to {table['n'].max():.0e}".replace("e+", "e")
     return Measured(
         tuple(measurements),
-        f"isotropic model, {sizes}, half distances {table['half_distance'].min():g} to "
+        f"isotropic model, {sizes_of(table)}, half distances {table['half_distance'].min():g} to "
         f"{table['half_distance'].max():g}",
         (f"EM's speed shows from half distances of {', '.join(said)} on.",),
     )
