@@ -58,7 +58,7 @@ class TestAgainstManyStarts:
             fit = eb.fit(X)
             assert fit.log_likelihood >= best_of_em(X) - 1e-3
             assert fit.gain >= 0.0
-            assert fit.passes <= 25
+            assert fit.passes <= (25 if d == 1 else 45)  # random candidates, up to four runs
 
     @pytest.mark.slow_without_jit
     @pytest.mark.parametrize("kind", ["lognormal", "exponential", "standard_t", "small"])

@@ -414,8 +414,8 @@ class TestUnitOfWeights:
     )
     def test_fits(self, model, algorithm, factor):
         rng = np.random.default_rng(5)
-        X = rng.standard_normal((200, 2)) + 1.2 * rng.choice([-1.0, 1.0], (200, 1))
-        weights = rng.integers(0, 4, 200).astype(float)
+        X = rng.standard_normal((2100, 2)) + 1.2 * rng.choice([-1.0, 1.0], (2100, 1))
+        weights = rng.integers(0, 4, 2100).astype(float)
         one = eb.fit(X, model, algorithm, weights=weights)
         other = eb.fit(X, model, algorithm, weights=factor * weights)
         assert (other.status, other.run.n_iter) == (one.status, one.run.n_iter)

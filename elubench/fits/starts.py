@@ -15,8 +15,8 @@ from elubench.samples import Sample
 
 # candidates that are compared again after a step of EM, and after another
 _KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
-# so few numbers have more maxima and cost nothing: random candidates, all steps and several runs
-_FEW_NUMBERS, _RANDOM, _SWEEPS, _RUNS = 10_000, 16, 8, 4
+# so few numbers have more maxima and cost nothing: random candidates, more steps of EM and more runs
+_FEW_NUMBERS, _RANDOM, _SWEEPS, _RUNS = 4_000, 16, 8, 4
 _THIN = 1 << 15  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
 _TAKEN = 2  # candidates from there
@@ -33,7 +33,7 @@ _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a po
 def starts(
     model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
 ) -> list[Floats]:
-    """The best start, and others that seem to belong to other maxima: one, or a few for few rows.
+    """The best start, and others that may belong to other maxima: one, or three for few rows.
 
     All candidates are compared in one read of the data. A candidate is only a guess, so the better
     ones are compared again after a step of EM; the step is part of the read. Where components are far
@@ -44,7 +44,6 @@ def starts(
     more, its own maximum is the start. In between, all rows decide.
     """
     part = _part(sample)
-    few = part is sample and sample.n * sample.d <= _FEW_NUMBERS
     estimates = np.empty((0, model.n_params(sample.d)))
     if Moments.needs <= model.features:
         found, _ = model.moment_estimates(sample)
@@ -54,10 +53,6 @@ def starts(
     rounds = [(part, count) for count in (*kept, _TAKEN)]
     if part is sample:
         points, rounds[-1] = np.vstack([points, estimates]), (sample, kept[-1])
-    if few:
-        rng = np.random.default_rng(0)
-        points = np.vstack([points, *(model.random_start(sample, rng) for _ in range(_RANDOM))])
-        rounds = [(sample, len(points))] * _SWEEPS
     for data, count in rounds:
         ranked = _ranked(model, data, points, count)
         if ranked is None:
@@ -65,11 +60,11 @@ def starts(
         before, gaps, points = ranked
         if stopped():
             return [points[0]]
-    if few:
-        return _several(model, sample, points)
-    if part is sample:
-        return _two(model, sample, before, gaps, points, np.inf)
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
+    if part is sample:
+        if 1 < sample.d <= _FEW_NUMBERS / sample.n and shown < _CLEAR:
+            return _several(model, sample, points, stopped)
+        return _two(model, sample, before, gaps, points, np.inf)
     points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
     if len(points) == 1:
         return [points[0]]
@@ -93,8 +88,17 @@ def starts(
     return found
 
 
-def _several(model: Model, sample: Sample, points: Floats) -> list[Floats]:
-    """The first points that are apart from each other."""
+def _several(
+    model: Model, sample: Sample, points: Floats, stopped: Callable[[], bool]
+) -> list[Floats]:
+    """After more steps of EM from these points and random ones, the best that are apart."""
+    rng = np.random.default_rng(0)
+    points = np.vstack([points, *(model.random_start(sample, rng) for _ in range(_RANDOM))])
+    for _ in range(_SWEEPS):
+        ranked = None if stopped() else _ranked(model, sample, points, len(points))
+        if ranked is None:
+            return [points[0]]
+        points = ranked[-1]
     apart = _APART * float(np.sqrt(np.min(model.scale(sample, points[0]))))
     found = [points[0]]
     for point in points[1:]:
