@@ -249,6 +249,14 @@ class TestPapers:
         assert (out / "flips.csv").read_text() == first
         assert not (out / "seed-001" / "grid").exists()
         assert json.loads(path.read_text())["rules"] in first
+        # the table alone is enough to continue
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        shutil.copy(out / "flips.csv", elsewhere)
+        assert cli.main([*command, "4", "--out", str(elsewhere)]) == 0
+        assert [one.name for one in elsewhere.glob("seed-*")] == ["seed-004"]
+        table = pd.read_csv(elsewhere / "flips.csv", comment="#")
+        assert table[["flips", "seeds", "where"]].values.tolist() == [[1, 4, "2 contradicted"]]
         assert cli.main([*command, "2", "--first-seed", "2", "--out", str(out)]) == 0
         assert (
             (out / "flips.csv").read_text().startswith("# mine, level tiny, seeds 2 to 3, rules ")
