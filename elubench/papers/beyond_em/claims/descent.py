@@ -99,7 +99,7 @@ def _(evidence: Evidence) -> Measured:
             "linear convergence (median)."
         )
     remarks.append(
-        "The shares are of few runs: fresh seeds leave them undecided more often than other measurements."
+        "The shares are of few runs: fresh seeds leave them undecided more often than the other claims."
     )
     return Measured(
         tuple(measurements), "; ".join(settings), tuple(remarks), ("figure-3", "figure-4")
