@@ -248,30 +248,21 @@ if JIT:
 
         return _lanes(_lanes), codegen
 
-    def _prefetch(context: Any, builder: Any, signature: Any, args: Any, into: int) -> Any:
-        """A hint to load a cache line: ``into`` is 3 for the level-1 cache, 2 for that of level 2."""
-        i32 = ir.IntType(32)
-        where = _pointer(context, builder, signature.args[0], *args)
-        kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-        builder.call(prefetch, [where, i32(0), i32(into), i32(1)])
-        return context.get_dummy_value()
-
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end."""
+        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end.
+
+        Into the level-2 cache: few lines can be on their way to that of level 1 at a time, too few to
+        hide how long the memory takes, and from level 2 they come soon enough.
+        """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _prefetch(context, builder, signature, args, 3)
-
-        return types.void(data, types.int64), codegen
-
-    @intrinsic
-    def fetch_far(typingctx: Any, data: Any, at: Any) -> Any:
-        """The same for a tile larger than the level-1 cache: what is in that stays there."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _prefetch(context, builder, signature, args, 2)
+            i32 = ir.IntType(32)
+            where = _pointer(context, builder, signature.args[0], *args)
+            kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
+            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
+            builder.call(prefetch, [where, i32(0), i32(2), i32(1)])
+            return context.get_dummy_value()
 
         return types.void(data, types.int64), codegen
 
@@ -331,5 +322,3 @@ else:
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass
-
-    fetch_far = fetch

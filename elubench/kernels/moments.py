@@ -18,11 +18,11 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import LANES, LINE, added, load, store, zeros
+from elubench.kernels.lanes import LANES, LINE, added, fetch, load, store, zeros
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
 from elubench.kernels.sums import add_pairs, strip_rows
-from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
+from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, Tiles, aligned
 
 
 def pairs(d: int) -> int:
@@ -66,7 +66,8 @@ def _shape_block(
     sums[:] = 0.0
     tiles, strip, own = BLOCK_ROWS // rows, z.shape[1], z[d]
     for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        x, valid, ahead = data[tile], min(rows, n - tile * rows), (tile + 1) * d * rows
+        x, valid = data[tile], min(rows, n - tile * rows)
+        ahead = tile * d * rows + max(AHEAD, d * rows)
         for begin in range(0, valid, strip):
             m = min(strip, rows - begin)
             for i in range(m):  # rows that only pad the tile have no weight
@@ -76,6 +77,8 @@ def _shape_block(
             for j in range(d):
                 s3, s4 = zeros(), zeros()
                 for i in range(0, m, LANES):
+                    if d <= 4:  # with more, there is time while pairs are summed
+                        fetch(data, ahead + j * m + i)
                     value = (load(x, j * rows + begin + i) - centre[j]) * factors[j]
                     store(z, j * strip + i, value)
                     power = load(own, i) * value * value * value
@@ -83,7 +86,7 @@ def _shape_block(
                     s4 = s4 + power * value
                 sums[third + j] += added(s3)
                 sums[third + d + j] += added(s4)
-            last = ahead + d * m if d > 4 else ahead  # small tiles come in time without it
+            last = ahead + d * m if d > 4 else ahead
             add_pairs(own, z[:d], m, sums, np.int64(0), data, ahead, last)
             ahead += d * m
 

@@ -56,7 +56,7 @@ from elubench.kernels.sums import (
     total_of,
     weigh,
 )
-from elubench.kernels.tiles import BLOCK_ROWS, Tiles, aligned
+from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, Tiles, aligned
 
 _BUFFERS = 3  # in which a pass works, each as long as a tile
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
@@ -133,7 +133,7 @@ def _reduce_block(
     tiles = BLOCK_ROWS // rows
     for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
         x = data[tile]
-        following = (tile + 1) * d * rows
+        following = tile * d * rows + max(AHEAD, d * rows)
         valid = min(rows, n - tile * rows)
         m = min(rows, (valid + LANES - 1) // LANES * LANES)
         for k in range(u.shape[0]):

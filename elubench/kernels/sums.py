@@ -18,7 +18,6 @@ from elubench.kernels.lanes import (
     absolute,
     added,
     fetch,
-    fetch_far,
     load,
     rounded,
     signed,
@@ -134,10 +133,10 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int
         at0, at1, at2, at3 = _four(j, d, rows)
         s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
         for i in range(0, m, LANES):
-            fetch_far(data, ahead + at0 + i)
-            fetch_far(data, ahead + at1 + i)
-            fetch_far(data, ahead + at2 + i)
-            fetch_far(data, ahead + at3 + i)
+            fetch(data, ahead + at0 + i)
+            fetch(data, ahead + at1 + i)
+            fetch(data, ahead + at2 + i)
+            fetch(data, ahead + at3 + i)
             value = load(v, i)
             s0 = s0 + value * load(x, at0 + i)
             s1 = s1 + value * load(x, at1 + i)
@@ -171,7 +170,7 @@ def add_pairs(c: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int, 
                 s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
                 r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
                 for k in range(begin, end, LANES):
-                    fetch_far(data, ahead)
+                    fetch(data, ahead)
                     ahead = min(ahead + LINE, last)
                     value = load(c, k)
                     p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))

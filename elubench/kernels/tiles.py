@@ -2,9 +2,9 @@
 
 A coordinate of a tile is contiguous, so every inner loop runs over rows with stride one, whatever d
 is, and a tile that was read for the projection is still in the cache for the sums. With up to four
-coordinates a tile fits the level-1 cache together with the next one, which is fetched meanwhile; with
-more, the pass is bound by memory, for which long runs are better, and a tile fits the level-2 cache.
-Rows that pad the last tile are zeros and have no weight.
+coordinates a tile fits the level-1 cache; with more, the pass is bound by memory, for which long runs
+are better, and a tile fits the level-2 cache. Numbers some way ahead are fetched meanwhile. Rows that
+pad the last tile are zeros and have no weight.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _MOST_ROWS = 512  # so that the pass's own buffers also fit the level-1 cache
 _LEAST_ROWS = 64
 _FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
+#: Numbers from the beginning of a tile to those that are fetched while it is summed, at least: 64 KiB.
+#: The next tile would be too near if tiles are small, as memory takes longer than their sums do.
+AHEAD = 8192
 
 LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
 
