@@ -138,7 +138,7 @@ def _reduce_block(
         m = min(rows, (valid + LANES - 1) // LANES * LANES)
         for k in range(u.shape[0]):
             out = sums[k]
-            project(x, u[k], b[k], y, m)
+            project(x, u[k], b[k], y, m, data, following)
             expm1_into(y, spare, product, m, data, following)
             rest = following + FETCH * m
             whole = valid == m and weights.shape[0] == 0

@@ -60,8 +60,12 @@ def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
 
 
 @kernel("exact", inline=True, counted=False)
-def project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
-    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less."""
+def project(x: Any, u: Any, b: float, y: Any, m: int, data: Any, ahead: int) -> None:
+    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less.
+
+    From the fifth coordinate on, half of the same places ``ahead`` are fetched, and the other half by
+    :func:`add_moments`: memory has work all the time.
+    """
     d, rows = x.shape
     u0, u1, u2, u3 = _factors(u, np.int64(0))
     if d == 1:
@@ -76,6 +80,8 @@ def project(x: Any, u: Any, b: float, y: Any, m: int) -> None:
         u0, u1, u2, u3 = _factors(u, j)
         at0, at1, at2, at3 = _four(j, d, rows)
         for i in range(0, m, LANES):
+            fetch(data, ahead + at0 + i)
+            fetch(data, ahead + at1 + i)
             z = load(y, i) + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
             store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
 
@@ -115,7 +121,7 @@ def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, 
 def add_moments(v: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int) -> None:
     """out[at] += sum of v, followed by the products with every coordinate, four at a time.
 
-    From the fifth coordinate on, the same places of the tile that begins at ``ahead`` are fetched.
+    From the fifth coordinate on, half of the same places ``ahead`` are fetched.
     """
     d, rows = x.shape
     at0, at1, at2, at3 = _four(np.int64(0), d, rows)
@@ -133,8 +139,6 @@ def add_moments(v: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int
         at0, at1, at2, at3 = _four(j, d, rows)
         s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
         for i in range(0, m, LANES):
-            fetch(data, ahead + at0 + i)
-            fetch(data, ahead + at1 + i)
             fetch(data, ahead + at2 + i)
             fetch(data, ahead + at3 + i)
             value = load(v, i)
