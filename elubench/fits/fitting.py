@@ -59,7 +59,7 @@ def fit(
     The likelihood has several maxima. Parts of equal and of unequal size along the directions in which
     the data spread most are compared, a few steps of EM refine the better ones, and the best two are
     run. Few rows without two clear parts have more maxima: random candidates are compared as well, and
-    up to four are run. Of more than 32,768 rows a part is enough for this. The estimate from the moments
+    up to four are run. Of more than 16,384 rows a part is enough for this. The estimate from the moments
     of all rows is among the starts, and the only one where a part shows no more than one Gaussian would.
     If no run ends above one Gaussian, that is the answer. The last pass of a run serves likelihood and
     regime, too.

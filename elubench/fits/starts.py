@@ -17,7 +17,7 @@ from elubench.samples import Sample
 _KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
 # so few numbers have more maxima and cost nothing: random candidates, more steps of EM and more runs
 _FEW_NUMBERS, _RANDOM, _SWEEPS, _RUNS = 4_000, 16, 8, 4
-_THIN = 1 << 15  # rows among which candidates are looked for
+_THIN = 1 << 14  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
 _TAKEN = 2  # candidates from there
 # gain in log-likelihood that data from one Gaussian leave: 99 % of samples stay below, by d
