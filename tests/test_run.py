@@ -524,7 +524,7 @@ class TestRefusals:
             ({"seed": 0.5}, "seed must be an integer"),
             (
                 {"driver": "fast"},
-                "driver must be 'auto', 'compiled', 'python' or 'short', got 'fast'",
+                "driver must be one of auto, compiled, python, short, got 'fast'",
             ),
             ({"start": [0.1]}, r"start must have shape \(2,\), got \(1,\)"),
             ({"start": [0.1, math.inf]}, "start must be finite"),

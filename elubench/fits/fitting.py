@@ -89,7 +89,7 @@ def fit(
     check_algorithm(algorithm)
     if not model.balanced:
         raise ValueError(f"model must have equal weights to be fitted, got {model}; use run")
-    starts = checks.integer(starts, "starts", 1)
+    starts = checks.integer(starts, "starts", 1, checks.MOST)
     seed = checks.integer(seed, "seed", 0)
     level = checks.real(level, "level", 0.0, 1.0)
     if max_iter is not None:

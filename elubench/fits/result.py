@@ -135,7 +135,10 @@ class Fit:
         self, draws: int = 999, seed: int = 0, progress: nulls.Progress | None = None
     ) -> nulls.Tested:
         """:meth:`p_value`, and which law it is from; computed once."""
-        draws, seed = checks.integer(draws, "draws", 1), checks.integer(seed, "seed", 0)
+        draws, seed = (
+            checks.integer(draws, "draws", 1, checks.MOST),
+            checks.integer(seed, "seed", 0),
+        )
         ratio = self.evidence.likelihood_ratio
         key = draws, seed, ratio
         if key not in self._tested:

@@ -89,7 +89,7 @@ def shard_of(tasks: Sequence[Task], shard: str) -> list[Task]:
     if not (
         slash and number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal()
     ):
-        raise ValueError(f"shard must be i/N, such as 1/4, got {shard!r}")
+        raise ValueError(f"shard must be i/N, such as 1/4, got {checks.brief(shard)}")
     every = checks.integer(int(count), "N in shard i/N", 1)
     return list(tasks[checks.integer(int(number), "i in shard i/N", 1, every) - 1 :: every])
 

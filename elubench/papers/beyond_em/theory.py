@@ -50,6 +50,7 @@ class _Places(NamedTuple):
     status: Status
 
 
+_FARTHEST = 1e50  # a start whose sixth power is finite
 _PLACES = {  # at d = 1, at d >= 2
     "isotropic": (
         _Places("Lemma 1(a)", "Lemma 2(a)", "Theorem 1(a)", "proved"),
@@ -241,8 +242,8 @@ def step_size_conditions(
     """
     eta = checks.real(eta, "eta", above=0.0)
     beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
-    start = checks.real(start, "start", above=0.0, closed="above")
-    d = checks.integer(d, "d", 1)
+    start = checks.real(start, "start", 0.0, _FARTHEST, closed="above")
+    d = checks.integer(d, "d", 1, checks.MOST)
     alpha, power = location_scale(d).alpha, _smoothness(d, c1) * start ** location_scale(d).alpha
     growth = eta * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
     size = eta * power * (alpha + 2) * 3.0**alpha
