@@ -41,14 +41,17 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 def several(path: Paths) -> list[str | os.PathLike[str]]:
     """The paths that were given."""
-    one = isinstance(path, str | os.PathLike)
-    found = [path] if one else checks.items(path, "path", "paths, or one path")
-    for one in found:
+    given: list[Any] = (
+        [path]
+        if isinstance(path, str | os.PathLike)
+        else checks.items(path, "path", "paths, or one path")
+    )
+    for one in given:
         if not isinstance(one, str | os.PathLike):
             raise TypeError(f"path must be a list of paths, or one path, got {checks.brief(one)}")
         if "\0" in str(one):
             raise ValueError(f"path must not contain null characters, got {str(one)!r}")
-    return found
+    return given
 
 
 def shown(path: Paths) -> str:

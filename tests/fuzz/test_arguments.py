@@ -138,7 +138,7 @@ def _label(case):
     return getattr(case, "__qualname__", str(case)).replace("<lambda>", "method")
 
 
-@pytest.mark.parametrize(("call", "name", "place"), some(ALL, 4 * CASES), ids=_label)
+@pytest.mark.parametrize(("call", "name", "place"), some(ALL, 2 * CASES), ids=_label)
 def test_of_a_function(call, name, place):
     given = {**CALLS[call], name: ODD[place]}
     with warnings.catch_warnings():

@@ -136,7 +136,7 @@ def options(rng, n):
     return chosen
 
 
-@pytest.mark.parametrize("number", range(4 * CASES))
+@pytest.mark.parametrize("number", range(2 * CASES))
 def test_a_fit_or_a_sentence(number):
     rng = np.random.default_rng([SEED, number, 1])
     name, X = rows(rng)
