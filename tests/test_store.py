@@ -267,14 +267,15 @@ class TestAnotherStudy:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            ("{", "is not the description of a study"),
-            ("[]", "is not the description of a study"),
-            ('{"format": 99}', "is of format 99; this version of elubench reads 1"),
-            ('{"format": 1}', "is not the description of a study"),
+            (b"{", "is not the description of a study"),
+            (b"\xff{}", "is not the description of a study"),
+            (b"[]", "is not the description of a study"),
+            (b'{"format": 99}', "is of format 99; this version of elubench reads 1"),
+            (b'{"format": 1}', "is not the description of a study"),
         ],
     )
     def test_damaged_description(self, folder, content, said):
-        (folder / "study.json").write_text(content)
+        (folder / "study.json").write_bytes(content)
         with pytest.raises(StoreError, match=said):
             resumed(folder)
 

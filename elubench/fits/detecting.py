@@ -110,6 +110,8 @@ def detectable(
             f"n must be larger: {n:g} rows detect no distance with power {power:g} at level "
             f"{level:g}"
         )
+    if short(ends[0]) > 0.0:
+        raise ValueError(f"n must be smaller: {n:g} rows detect distances below {_CLOSE:g}")
     return math.exp(brentq(short, *ends, xtol=1e-4 if d > 2 else 1e-9))
 
 

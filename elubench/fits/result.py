@@ -24,6 +24,7 @@ from elubench.text import row
 
 _INDENT = 16
 _SHOWN = 6  # coordinates printed
+_INSTANT = 1 << 15  # numbers that take no time to read, so that nobody asks what a pass costs
 
 
 class Criteria(NamedTuple):
@@ -201,6 +202,8 @@ class Fit:
 
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
+        if self.n * self.d < _INSTANT:
+            return f"{self.passes:.4g} passes"
         worth = f"worth {self.cost:.3g} plain passes over the data"
         if points is None:
             return f"{self.passes:.4g} passes, {worth}"
