@@ -285,6 +285,19 @@ class TestAnotherStudy:
         with pytest.raises(StoreError, match="was changed, or is of another version"):
             eb.load_results(folder)
 
+    @pytest.mark.parametrize(
+        ("there", "instead"),
+        [('"max_iter": 60', '"max_iter": 61'), ('"bounds": [', '"bounds": [0.5, ')],
+    )
+    def test_changed_behind_its_hash(self, there, instead, folder):
+        """A run would go on, and nobody could read its results."""
+        path = folder / "study.json"
+        assert there in path.read_text()
+        path.write_text(path.read_text().replace(there, instead))
+        for use in (resumed, eb.load_results):
+            with pytest.raises(StoreError, match=r"study\.json was changed"):
+                use(folder)
+
     def test_plan_of_the_folder_is_followed(self, finished, folder, monkeypatch):
         """Another version may cut the study differently; the folder's own cut stays."""
         shards(folder)[2].unlink()
