@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 #: The largest integer that a kernel takes.
 MOST = 2**63 - 1
 
+_COUNTED = 2**53  # a bound beyond this is not worth a word about a number that is too small
 # entries of an array, and characters, that a message shows
 _FEW, _LONG = 6, 200
 
@@ -66,7 +67,8 @@ def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
     if isinstance(value, bool | np.bool_) or not whole:
         raise TypeError(f"{name} must be an integer, got {brief(value)}")
     if value < least or (most is not None and value > most):
-        bounds = f">= {least}" if most is None else f"between {least} and {most}"
+        open_ended = most is None or (value < least and most > _COUNTED)
+        bounds = f">= {least}" if open_ended else f"between {least} and {most}"
         raise ValueError(f"{name} must be {bounds}, got {brief(value)}")
     return int(value)
 

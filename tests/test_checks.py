@@ -60,7 +60,6 @@ class TestBrief:
         (lambda: eb.ArraySample(X).split(seed=Fraction(10**400, 3)), "seed must be an integer"),
         (lambda: eb.ArraySample(X).tanh_moments("x"), "u must be an array of numbers"),
         (lambda: eb.ArraySample(X).tanh_moments([0.1, 0.2], "x"), "b must be an array of numbers"),
-        (lambda: eb.step_size_conditions(0.1, 0.8, 1e308, 1), "start must be in"),
         (lambda: eb.detectable(1e20, 2), "n must be smaller"),
         (lambda: eb.LBFGS(coordinates=pd.NA), "coordinates must be one of"),
         (lambda: eb.Simultaneous(second=3), "second must be an ELU"),
@@ -72,6 +71,11 @@ def test_a_sentence_names_the_argument(call, said):
     with pytest.raises((ValueError, TypeError), match=f"^{said}") as raised:
         call()
     assert "\n" not in str(raised.value)
+
+
+def test_a_start_whose_power_overflows():
+    found = eb.step_size_conditions(0.1, 0.8, 1e308, 1)
+    assert (found.growth_ok, found.size_ok) == (True, False)
 
 
 def test_power_is_known_at_every_distance():

@@ -542,7 +542,7 @@ class TestRefusals:
     def test_data(self):
         with pytest.raises(ValueError, match="X must be finite, got NaN"):
             run([[math.nan], [1.0]], "isotropic", EM())
-        with pytest.raises(ValueError, match="X must be a 2D array"):
+        with pytest.raises(ValueError, match="sample must be a 2D array"):
             run([1.0, 2.0], "isotropic", EM())
 
     def test_another_dimension_of_validation(self):
@@ -605,7 +605,9 @@ class TestRunMany:
     @pytest.mark.parametrize("starts", [[[0.8]] * 2, 0.8, "here", [[0.8]] * 4])
     def test_bad_starts(self, starts):
         samples = [LatticeSample.gaussian(10**4, 1, seed) for seed in range(3)]
-        with pytest.raises((ValueError, TypeError), match="starts must be one, or one for each"):
+        with pytest.raises(
+            (ValueError, TypeError), match="starts must be (one, or one for each|an array of)"
+        ):
             run_many(samples, "isotropic", EM(), starts)
 
     def test_none_at_all(self):
