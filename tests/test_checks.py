@@ -37,6 +37,7 @@ class TestBrief:
     ("call", "said"),
     [
         (lambda: eb.fit(X, algorithm=pd.NA), "algorithm must be"),
+        (lambda: eb.fit(X[:3], algorithm="elu"), "validation must be None for so few rows"),
         (lambda: eb.fit(X, starts=2**70), "starts must be between"),
         (lambda: eb.run(X, "general", eb.EM(), driver=pd.NA), "driver must be one of"),
         (lambda: eb.run(X, "general", eb.EM(), true_scale=1j), "true_scale must be"),

@@ -503,7 +503,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"max_iter": -1}, "max_iter must be between 0 and"),
+            ({"max_iter": -1}, "max_iter must be >= 0, got"),
             ({"max_iter": 1.5}, "max_iter must be an integer"),
             ({"max_iter": 2**63}, "max_iter must be between 0 and 9223372036854775807, got 92233"),
             ({"max_iter": None}, "max_iter must be an integer"),
@@ -606,7 +606,7 @@ class TestRunMany:
     def test_bad_starts(self, starts):
         samples = [LatticeSample.gaussian(10**4, 1, seed) for seed in range(3)]
         with pytest.raises(
-            (ValueError, TypeError), match="starts must be (one, or one for each|an array of)"
+            (ValueError, TypeError), match=r"starts must be (one, or one for each|an array of)"
         ):
             run_many(samples, "isotropic", EM(), starts)
 

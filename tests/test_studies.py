@@ -73,7 +73,7 @@ class TestSpec:
         ("old", "new", "said"),
         [
             ("seed = 3", "sead = 3", "sead is not a key; known are name, "),
-            ("seed = 3", "seed = -3", "seed must be between 0"),
+            ("seed = 3", "seed = -3", "seed must be >= 0"),
             ("seed = 3", "seed = true", "seed must be an integer, got True"),
             ('name = "good"', "name = 4", "name must be text, got 4"),
             ("d = [1, 2]", "dim = [1, 2]", "block[1].dim is not a key"),
@@ -112,7 +112,7 @@ class TestSpec:
             ("beta = 0.8", "beta = 1.8", "block[1].algorithms[2].beta must be in (0, 1]"),
             ("beta = 0.8", 'beta = "x"', "block[1].algorithms[2].beta must be a number"),
             ("beta = 0.8", "betta = 0.8", "algorithms[2].betta is not a key; ELU has"),
-            ("beta = 0.8", "max_iter = -1", "algorithms[2].max_iter must be between 0"),
+            ("beta = 0.8", "max_iter = -1", "algorithms[2].max_iter must be >= 0"),
             ('"ELU", eta = 0.01,', '"CentredELU",', "CentredELU needs a model with a half sum"),
             ('"ELU", eta = 0.01, beta = 0.8', '"EM"', "is in this list already"),
         ],
