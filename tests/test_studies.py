@@ -112,7 +112,7 @@ class TestSpec:
             ("beta = 0.8", "beta = 1.8", "block[1].algorithms[2].beta must be in (0, 1]"),
             ("beta = 0.8", 'beta = "x"', "block[1].algorithms[2].beta must be a number"),
             ("beta = 0.8", "betta = 0.8", "algorithms[2].betta is not a key; ELU has"),
-            ("beta = 0.8", "max_iter = -1", "algorithms[2].max_iter must be >= 0"),
+            ("beta = 0.8", "max_iter = -1", "algorithms[2].max_iter must be between 0"),
             ('"ELU", eta = 0.01,', '"CentredELU",', "CentredELU needs a model with a half sum"),
             ('"ELU", eta = 0.01, beta = 0.8', '"EM"', "is in this list already"),
         ],
