@@ -79,6 +79,13 @@ def test_a_start_whose_power_overflows():
     assert (found.growth_ok, found.size_ok) == (True, False)
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_known_scale_far_below_the_spread(d):
+    """No square overflows; warnings are errors here."""
+    found = eb.fit(1e140 * np.random.default_rng(0).standard_normal((38, d)), "known-scale")
+    assert found.summary()
+
+
 def test_power_is_known_at_every_distance():
     """Sums near where the formula takes over, one far beyond, and so many rows that all overflows."""
     below, above = (eb.detection_power(5, 1, half) for half in (999.9, 1000.1))

@@ -3,6 +3,7 @@
 ELUBENCH_FUZZ=5000 ELUBENCH_FUZZ_SEED=7 pytest tests/fuzz     a longer campaign (``make fuzz``)
 """
 
+import inspect
 import math
 import warnings
 
@@ -17,17 +18,7 @@ from fuzz.test_fits import CASES, SEED
 
 pytestmark = needs_jit
 
-ARGUMENTS = (
-    "X",
-    "weights",
-    "model",
-    "algorithm",
-    "validation",
-    "seed",
-    "starts",
-    "max_iter",
-    "level",
-)
+ARGUMENTS = ("path", *inspect.signature(eb.fit).parameters)
 STATUSES = {"converged", "stalled", "max_iter", "diverged", "validated"}
 
 
