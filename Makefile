@@ -65,12 +65,12 @@ CASES ?= 2000
 SEED  ?= 1
 
 .PHONY: fuzz
-fuzz: $(READY) ## fit CASES random data sets (2000) from SEED (1), and compare with a naive EM
+fuzz: $(READY) ## CASES (2000) random fits against a naive EM, odd arguments and damaged files, from SEED (1)
 	ELUBENCH_FUZZ=$(CASES) ELUBENCH_FUZZ_SEED=$(SEED) $(PY) -m pytest tests/fuzz --numprocesses=2 -q $(ARGS)
 
 .PHONY: faults
-faults: $(READY) ## press Ctrl-C 2000 times, kill 100 studies, and Dask workers of 15 studies and 100 fits
-	ELUBENCH_TEST_INTERRUPTS=2000 ELUBENCH_TEST_KILLS=100 ELUBENCH_TEST_WORKER_KILLS=15 \
+faults: $(READY) ## press Ctrl-C 2000 times, kill 500 studies, and Dask workers of 50 studies and 100 fits
+	ELUBENCH_TEST_INTERRUPTS=2000 ELUBENCH_TEST_KILLS=500 ELUBENCH_TEST_WORKER_KILLS=50 \
 		ELUBENCH_TEST_FIT_KILLS=100 $(PY) -m pytest tests/test_interrupts.py tests/test_store.py \
 		tests/test_engines.py tests/test_dask_sample.py $(ARGS)
 

@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 #: The largest integer that a kernel takes.
 MOST = 2**63 - 1
 
+_COUNTED = 2**53  # a bound beyond this is not worth a word about a number that is too small
+# entries of an array, and characters, that a message shows
+_FEW, _LONG = 6, 200
 
 # A file that people write has neither; on a key of 50,000 parts tomllib spends a minute.
 _MOST_CHARACTERS, _MOST_DOTS = 10**6, 100
@@ -55,14 +58,18 @@ def toml(text: str) -> dict[str, Any]:
 
 def integer(value: Any, name: str, least: int, most: int | None = None) -> int:
     """An int within the bounds; whole floats such as 1e6 count as ints."""
-    whole = isinstance(value, numbers.Integral) or (
-        isinstance(value, numbers.Real) and math.isfinite(value) and int(float(value)) == value
-    )
+    try:
+        whole = isinstance(value, numbers.Integral) or (
+            isinstance(value, numbers.Real) and math.isfinite(value) and int(float(value)) == value
+        )
+    except OverflowError:  # a fraction beyond all floats
+        whole = False
     if isinstance(value, bool | np.bool_) or not whole:
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {brief(value)}")
     if value < least or (most is not None and value > most):
-        bounds = f">= {least}" if most is None else f"between {least} and {most}"
-        raise ValueError(f"{name} must be {bounds}, got {_short(value)}")
+        open_ended = most is None or (value < least and most > _COUNTED)
+        bounds = f">= {least}" if open_ended else f"between {least} and {most}"
+        raise ValueError(f"{name} must be {bounds}, got {brief(value)}")
     return int(value)
 
 
@@ -75,7 +82,7 @@ def real(
 ) -> float:
     """A finite float in the interval, open unless ``closed`` contains "above" or "below"."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {brief(value)}")
     try:
         given = float(value)
     except OverflowError:  # an integer of more than 308 digits, of either sign
@@ -85,36 +92,42 @@ def real(
     if not (math.isfinite(given) and low and high):
         left, right = ("[" if "above" in closed else "("), ("]" if "below" in closed else ")")
         if math.isinf(above) and math.isinf(below):
-            raise ValueError(f"{name} must be finite, got {_short(value)}")
+            raise ValueError(f"{name} must be finite, got {brief(value)}")
         if math.isinf(below):
             sign = ">=" if "above" in closed else ">"
-            raise ValueError(f"{name} must be finite and {sign} {above:g}, got {_short(value)}")
-        raise ValueError(
-            f"{name} must be in {left}{above:g}, {below:g}{right}, got {_short(value)}"
-        )
+            raise ValueError(f"{name} must be finite and {sign} {above:g}, got {brief(value)}")
+        raise ValueError(f"{name} must be in {left}{above:g}, {below:g}{right}, got {brief(value)}")
     return given
 
 
-def _short(value: Any) -> str:
-    """A number in a message; one of a thousand digits by their number."""
+def brief(value: Any) -> str:
+    """What was given, for a message: one line, and not a long one."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"an integer of about {round(value.bit_length() * math.log10(2.0))} digits"
-    return repr(value)
+    if isinstance(value, np.ndarray) and value.ndim and value.size > _FEW:
+        return f"an array of shape {value.shape}"
+    if hasattr(value, "iloc"):
+        return f"a {type(value).__name__} of shape {value.shape}"
+    try:
+        line = " ".join(repr(value).split())
+    except ValueError:  # integers of thousands of digits inside
+        line = f"a {type(value).__name__}"
+    return line if len(line) <= _LONG else f"{line[: _LONG - 4]} ..."
 
 
 def choice(value: Any, name: str, known: Sequence[str]) -> str:
     """The word given, one of those known."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {brief(value)}")
     return value
 
 
 def text(value: Any, name: str, least: int = 0) -> str:
     """A string of at least so many characters."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be text, got {value!r}")
+        raise TypeError(f"{name} must be text, got {brief(value)}")
     if len(value) < least:
-        raise ValueError(f"{name} must not be empty, got {value!r}")
+        raise ValueError(f"{name} must not be empty, got {brief(value)}")
     return value
 
 
@@ -132,7 +145,7 @@ def several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, ..
     if not isinstance(value, list | tuple):
         return (read(value, name),)
     if not value:
-        raise ValueError(f"{name} must be a list of at least one value, got {value!r}")
+        raise ValueError(f"{name} must be a list of at least one value, got {brief(value)}")
     made: dict[T, None] = {}
     for number, one in enumerate(value, 1):
         item = read(one, f"{name}[{number}]")
@@ -142,10 +155,20 @@ def several(value: Any, name: str, read: Callable[[Any, str], T]) -> tuple[T, ..
     return tuple(made)
 
 
+def items(value: Any, name: str, what: str) -> list[Any]:
+    """What a list, or another iterable but text or a frame, holds."""
+    try:
+        if not (isinstance(value, str | bytes) or hasattr(value, "iloc")):
+            return list(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} must be a list of {what}, got {brief(value)}")
+
+
 def truth(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be true or false, got {value!r}")
+        raise TypeError(f"{name} must be true or false, got {brief(value)}")
     return value
 
 
@@ -188,21 +211,30 @@ def imported(reference: str, name: str, base: type, folder: Path | None = None) 
 
 def vector(value: ArrayLike, name: str, length: int) -> Floats:
     """A new, contiguous float64 array of the given length, all finite."""
-    _check_mask(value, name)
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be an array of numbers, got {value!r}") from None
+    array = numeric(value, name)
     if array.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {array}")
+        raise ValueError(f"{name} must be finite, got {brief(array)}")
     return array
+
+
+def numeric(value: ArrayLike, name: str) -> Floats:
+    """A new, contiguous float64 array of any shape, of numbers that need not be finite."""
+    _check_mask(value, name)
+    try:
+        if not np.iscomplexobj(value):
+            return np.array(value, dtype=np.float64, order="C")
+    except OverflowError:  # an integer of more than 308 digits
+        raise ValueError(f"{name} must be finite, got {brief(value)}") from None
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{name} must be an array of numbers, got {brief(value)}")
 
 
 def coordinates(value: ArrayLike, name: str, d: int) -> Floats:
     """A new float64 array (d,): the numbers given, or one number repeated."""
-    given = np.asarray(value)
+    given = numeric(value, name)
     return vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)
 
 

@@ -282,7 +282,14 @@ class TestFits:
         assert fit.cost == pytest.approx(fit.bill.cost())
         assert fit.cost > fit.run.cost
         assert fit.as_dict()["cost"] == fit.cost
-        assert f"worth {fit.cost:.3g} plain passes" in " ".join(fit.summary().split())
+
+    @needs_jit
+    def test_the_summary_says_it_where_passes_take_time(self, priced):
+        many, few = eb.fit(rows(40_000, 2)), eb.fit(rows(6))
+        said = f"{many.passes:.4g} passes, worth {many.cost:.3g} plain passes over the data, "
+        assert said in " ".join(many.summary().split())
+        assert f" {few.passes:.4g} passes, {few.seconds:.2g} s" in " ".join(few.summary().split())
+        assert "worth" not in few.summary()
 
     @needs_jit
     def test_a_part_of_the_rows_costs_a_part(self, priced):

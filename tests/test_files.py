@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import signal
+import struct
 import time
 
 import numpy as np
@@ -420,6 +421,29 @@ class TestPackedFile:
         eb.FileSample(tmp_path / "x.parquet")
         (name,) = self.packed(tmp_path)
         os.truncate(tmp_path / name, 5000)
+        assert_same(eb.FileSample(tmp_path / "x.parquet"), eb.ArraySample(X))
+
+    @pytest.mark.parametrize("damage", ["length", "list", "rows", "cut", "text"])
+    def test_damaged_footer(self, damage, X, tmp_path):
+        write(tmp_path / "x.parquet", X)
+        eb.FileSample(tmp_path / "x.parquet")
+        (name,) = self.packed(tmp_path)
+        content = (tmp_path / name).read_bytes()
+        at = content.rindex(b'{"n"')
+        tiles, footer, length, end = content[:at], content[at:-16], content[-16:-8], content[-8:]
+        match damage:
+            case "length":
+                length = b"\xff" * 8
+            case "list":
+                footer = b"[" + b" " * (len(footer) - 2) + b"]"
+            case "rows":
+                footer = footer.replace(f'"n": {ROWS}'.encode(), f'"n": {2 * ROWS}'.encode())
+            case "cut":
+                tiles = tiles[8:]
+            case "text":
+                footer = b"\xff" + footer[1:]
+        length = struct.pack("<Q", len(footer)) if damage != "length" else length
+        (tmp_path / name).write_bytes(tiles + footer + length + end)
         assert_same(eb.FileSample(tmp_path / "x.parquet"), eb.ArraySample(X))
 
     @pytest.mark.parametrize("suffix", ["parquet", "csv"])

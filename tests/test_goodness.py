@@ -167,3 +167,10 @@ class TestRegimes:
         X = np.zeros((9000, 1))
         X[[5, 100, 7000]] = [[1.0], [2.0], [-3.0]]
         assert eb.fit(X, model).regime == "misfit"
+
+
+def test_a_fit_too_far_out_for_the_rows_that_are_looked_at():
+    """Where weights are below one, fewer rows are picked than were fitted."""
+    rows = np.random.default_rng(0).standard_normal((50, 2))
+    found = goodness.shape(eb.Diagonal(), rows, 51, np.array([3.0, 0.1]), np.ones(2), True)
+    assert np.isfinite(found).all()

@@ -315,5 +315,6 @@ def test_floors_are_those_of_pyproject():
         name, _, version = line.partition("==")
         assert f'"{name}>={version}"' in text or f'"{name}[distributed]>={version}"' in text
         assert Version(locked()[name]) >= Version(version)
+    assert "scikit-learn==1.6" in found  # of the two extras that need it, the higher
     with pytest.raises(SystemExit, match="must read name>=version, got 'numpy<3'"):
         module.floors(text.replace('"numpy>=2.1"', '"numpy<3"'))

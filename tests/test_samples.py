@@ -195,6 +195,10 @@ COMPLEX = "must be real, got complex numbers. Complex data not supported"
 REFUSED = {
     "NaN": (table_with(np.nan), "X must be finite, got NaN"),
     "NaN in float32": (table_with(np.nan).astype("f4"), "X must be finite, got NaN"),
+    "missing in a frame of nullable floats": (
+        pd.DataFrame(table_with(np.nan)).astype("Float64"),
+        "X must be finite, got NaN",
+    ),
     "NaN in a frame": (pd.DataFrame(table_with(np.nan)), "X must be finite, got NaN"),
     "NA in a frame": (
         pd.DataFrame({"a": pd.array([1, None], "Int64")}),

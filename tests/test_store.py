@@ -267,14 +267,15 @@ class TestAnotherStudy:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            ("{", "is not the description of a study"),
-            ("[]", "is not the description of a study"),
-            ('{"format": 99}', "is of format 99; this version of elubench reads 1"),
-            ('{"format": 1}', "is not the description of a study"),
+            (b"{", "is not the description of a study"),
+            (b"\xff{}", "is not the description of a study"),
+            (b"[]", "is not the description of a study"),
+            (b'{"format": 99}', "is of format 99; this version of elubench reads 1"),
+            (b'{"format": 1}', "is not the description of a study"),
         ],
     )
     def test_damaged_description(self, folder, content, said):
-        (folder / "study.json").write_text(content)
+        (folder / "study.json").write_bytes(content)
         with pytest.raises(StoreError, match=said):
             resumed(folder)
 
@@ -283,6 +284,19 @@ class TestAnotherStudy:
         path.write_text(path.read_text().replace('"seed": 7', '"seed": 8'))
         with pytest.raises(StoreError, match="was changed, or is of another version"):
             eb.load_results(folder)
+
+    @pytest.mark.parametrize(
+        ("there", "instead"),
+        [('"max_iter": 60', '"max_iter": 61'), ('"bounds": [', '"bounds": [0.5, ')],
+    )
+    def test_changed_behind_its_hash(self, there, instead, folder):
+        """A run would go on, and nobody could read its results."""
+        path = folder / "study.json"
+        assert there in path.read_text()
+        path.write_text(path.read_text().replace(there, instead))
+        for use in (resumed, eb.load_results):
+            with pytest.raises(StoreError, match=r"study\.json was changed"):
+                use(folder)
 
     def test_plan_of_the_folder_is_followed(self, finished, folder, monkeypatch):
         """Another version may cut the study differently; the folder's own cut stays."""

@@ -73,7 +73,7 @@ class TestSpec:
         ("old", "new", "said"),
         [
             ("seed = 3", "sead = 3", "sead is not a key; known are name, "),
-            ("seed = 3", "seed = -3", "seed must be between 0"),
+            ("seed = 3", "seed = -3", "seed must be >= 0"),
             ("seed = 3", "seed = true", "seed must be an integer, got True"),
             ('name = "good"', "name = 4", "name must be text, got 4"),
             ("d = [1, 2]", "dim = [1, 2]", "block[1].dim is not a key"),

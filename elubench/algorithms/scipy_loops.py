@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms.base import Evaluation, ForeignAlgorithm
 from elubench.checks import Floats
 from elubench.kernels.layout import CURVATURE
@@ -21,8 +22,7 @@ _OUTSIDE = 1e3  # the loss, less that of one Gaussian, where the scale is not po
 
 def check_coordinates(given: str) -> None:
     """Raise ValueError for unknown coordinates."""
-    if given not in ("locations", "natural"):
-        raise ValueError(f"coordinates must be 'locations' or 'natural', got {given!r}")
+    checks.choice(given, "coordinates", ("locations", "natural"))
 
 
 class ScipyAlgorithm(ForeignAlgorithm):

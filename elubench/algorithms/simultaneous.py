@@ -106,10 +106,11 @@ class Simultaneous(Algorithm):
     diverges = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.first, EM) or not isinstance(self.second, ELU):
+        if not isinstance(self.first, EM):
+            raise TypeError(f"first must be EM(), got {checks.brief(self.first)}")
+        if not isinstance(self.second, ELU):
             raise TypeError(
-                "Simultaneous takes EM and ELU (or CentredELU), got "
-                f"{type(self.first).__name__} and {type(self.second).__name__}"
+                f"second must be an ELU or a CentredELU, got {checks.brief(self.second)}"
             )
         checks.real(self.evidence, "evidence", above=1.5)
 

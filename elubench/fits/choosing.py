@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from elubench import checks
 from elubench.algorithms import LBFGS, Algorithm, GradientDescent, Newton, NewtonAnderson
 from elubench.algorithms.known import commands
 from elubench.samples import Sample
@@ -19,9 +20,10 @@ _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
 def check_algorithm(algorithm: Algorithm | str) -> None:
     """Raise ValueError for what is neither an algorithm nor the name of one."""
     known = ("auto", *sorted(commands()))
-    if not isinstance(algorithm, Algorithm) and algorithm not in known:
+    is_known = isinstance(algorithm, str) and algorithm in known
+    if not (isinstance(algorithm, Algorithm) or is_known):
         raise ValueError(
-            f"algorithm must be an Algorithm or one of {', '.join(known)}, got {algorithm!r}"
+            f"algorithm must be an Algorithm or one of {', '.join(known)}, got {checks.brief(algorithm)}"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from elubench import checks
 from elubench.fits import placing
 from elubench.fits.fitting import fit
 from elubench.fits.result import Fit, criteria
@@ -35,7 +36,8 @@ def compare(
     models : by default all of the package that fit the scale, and general locations with free weights.
     options : of ``fit``.
     """
-    chosen = [named(model) for model in (known() if models is None else models)]
+    given = known() if models is None else checks.items(models, "models", "models")
+    chosen = [named(model) for model in given]
     if models is None:
         chosen = [model for model in chosen if not model.knows_scale] + [General(mixing="free")]
     if not chosen:

@@ -31,6 +31,8 @@ from elubench.models.known import named
 
 _REACH, _STEP = 12.0, 1.0 / 16.0  # of the rule of integration, in standard deviations
 _CLOSE, _FAR = 1e-4, 50.0  # half distances between which the answer is looked for
+_KNOWN = 1000.0  # half distance from which on there is a formula
+_CERTAIN = 1e6  # twice the gain in log-likelihood that no test overlooks
 _MOST_D = 200  # the eigenvalues of larger matrices take minutes
 _DRAWS = 20_000
 
@@ -42,6 +44,8 @@ def divergence(half_distance: float, d: int) -> float:
     """
     theta = checks.real(half_distance, "half_distance", 0.0, closed="above")
     d = checks.integer(d, "d", 1)
+    if theta > _KNOWN:  # log cosh(theta x) is theta |x| - log 2 for all x that there are
+        return d * math.log(math.hypot(1.0, theta / math.sqrt(d))) - math.log(2.0)
     step = _STEP / max(1.0, theta)  # log cosh bends within 1/theta of 0
     v = np.arange(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1) * step
     weights = np.exp(-0.5 * v**2) * step / math.sqrt(2.0 * math.pi)
@@ -70,7 +74,7 @@ def detection_power(
     level : probability of taking one Gaussian for two.
     """
     n, d, level = _checked(n, d, model, level)
-    delta = 2.0 * n * divergence(half_distance, d)
+    delta = min(2.0 * (n * divergence(half_distance, d)), _CERTAIN)
     if d == 1:
         return float(ndtr(math.sqrt(delta) + ndtri(level)))
     if d == 2:
@@ -102,7 +106,12 @@ def detectable(
 
     ends = math.log(_CLOSE), math.log(_FAR)
     if short(ends[1]) < 0.0:
-        raise ValueError(f"n must be larger: {n:g} rows detect no distance with power {power:g}")
+        raise ValueError(
+            f"n must be larger: {n:g} rows detect no distance with power {power:g} at level "
+            f"{level:g}"
+        )
+    if short(ends[0]) > 0.0:
+        raise ValueError(f"n must be smaller: {n:g} rows detect distances below {_CLOSE:g}")
     return math.exp(brentq(short, *ends, xtol=1e-4 if d > 2 else 1e-9))
 
 

@@ -68,21 +68,25 @@ class TwoGaussians(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> TwoGaussians:
         """Fit two Gaussians to the rows of X; a weight of k counts a row k times."""
-        if self.model == "general":
+        if isinstance(self.model, str) and self.model == "general":
             model: Model = General(mixing="free" if self.mixing is None else self.mixing)
         else:
             model = named(self.model)
             if self.mixing is not None:
                 raise ValueError(
-                    f'mixing must be None unless the model is "general", got {self.mixing!r} for '
-                    f"{model}"
+                    f'mixing must be None unless the model is "general", got '
+                    f"{checks.brief(self.mixing)} for {model}"
                 )
         precision = checks.real(self.precision, "precision", above=0.0)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         algorithm = self.algorithm
-        if algorithm == "auto" and X.shape[1] <= NewtonAnderson.up_to:
+        if (
+            isinstance(algorithm, str)
+            and algorithm == "auto"
+            and X.shape[1] <= NewtonAnderson.up_to
+        ):
             algorithm = NewtonAnderson(precision=precision)
         found = fit(
             X, model, algorithm, weights=sample_weight, starts=self.n_init, max_iter=self.max_iter,

@@ -45,7 +45,7 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     inputs = model.inputs(fitted)
     b[0] = ready(model.algebra.direction)(params, *inputs, u[0])
     # tanh is the identity on small numbers: this direction gives the second moment along u
-    shrunk = 2.0**-30 / max(1.0, math.sqrt(float(np.sum((u[0] * np.sqrt(m.m2)) ** 2))))
+    shrunk = 2.0**-30 / max(1.0, _length(u[0] * np.sqrt(m.m2)))
     middle = model.middle(params, m)
     offset = -float(middle @ u[0])
     u[1], b[1] = shrunk * u[0], shrunk * offset
@@ -61,15 +61,21 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
         rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))
     if d > 1:
         t1 = short[layout.T1 : layout.T1 + d]
-        along = (float(t1 @ u[0]) + offset * short[layout.T0]) / shrunk
+        along = float(t1 @ u[0]) + offset * short[layout.T0]
         about = m.m2 - 2.0 * middle * m.m1 + middle**2
         total = float(np.sum(np.log(2.0 * math.pi * scale) + about / scale))
-        stretch = float(along / between) if between > 0.0 else 1.0
+        stretch = float(along / (shrunk * between)) if between > 0.0 else 1.0
         if stretch > 1.0:
             total += math.log(stretch) - stretch + 1.0
         rivals[STRETCHED] = 0.5 * total
     rival = min(rivals, key=lambda name: rivals[name])
     return Likelihood(loss, own, rivals[rival], rival, math.sqrt(between))
+
+
+def _length(v: Floats) -> float:
+    """The norm; squares would overflow where a known scale is far below the spread of the data."""
+    _, exponent = math.frexp(float(np.max(np.abs(v))))
+    return math.ldexp(math.sqrt(float(np.sum(np.ldexp(v, -exponent) ** 2))), exponent)
 
 
 def _about_the_mean(variance: Floats, scales: int) -> float:

@@ -89,7 +89,7 @@ def fit(
     check_algorithm(algorithm)
     if not model.balanced:
         raise ValueError(f"model must have equal weights to be fitted, got {model}; use run")
-    starts = checks.integer(starts, "starts", 1)
+    starts = checks.integer(starts, "starts", 1, checks.MOST)
     seed = checks.integer(seed, "seed", 0)
     level = checks.real(level, "level", 0.0, 1.0)
     if max_iter is not None:
@@ -110,7 +110,10 @@ def fit(
                 f"X must be a sample that can be split, as {chosen.name} needs validation, "
                 f"got {type(sample).__name__}; pass validation=None to go without"
             )
-        train, held = split(validation, seed=seed)
+        try:
+            train, held = split(validation, seed=seed)
+        except ValueError as error:
+            raise ValueError(f"validation must be None for so few rows: {error}") from None
         model.check_sample(train)
     if max_iter is None:
         max_iter = 1000 if chosen.diverges else 10_000

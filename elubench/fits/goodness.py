@@ -54,6 +54,7 @@ _MAX_ITER = 50
 _SMOOTHED = 0.3  # standard deviations of the components
 _POINTS = 65  # between the centres
 _SMALLEST = 1e-300
+_HALVINGS = 60  # after which nothing is left
 
 
 class Shape(NamedTuple):
@@ -109,6 +110,11 @@ def _refitted(model: Model, rows: Floats, params: Floats, scale: Floats) -> tupl
     if not np.linalg.norm(two - one) > _TOGETHER:
         params = model.truth(model.centre(sample.moments()), sample.d)
         return params, model.scale(sample, params)
+    centre = model.truth(model.centre(sample.moments()), sample.d)
+    for _ in range(_HALVINGS):
+        if (model.scale(sample, params) > 0.0).all():
+            break
+        params = 0.5 * (params + centre)  # too far out for these rows
     algorithm = EM() if model.natural is None else tuned("auto", sample)
     with np.errstate(all="ignore"):
         found = run(

@@ -24,6 +24,7 @@ from elubench.text import row
 
 _INDENT = 16
 _SHOWN = 6  # coordinates printed
+_INSTANT = 1 << 15  # numbers that take no time to read, so that nobody asks what a pass costs
 
 
 class Criteria(NamedTuple):
@@ -135,7 +136,10 @@ class Fit:
         self, draws: int = 999, seed: int = 0, progress: nulls.Progress | None = None
     ) -> nulls.Tested:
         """:meth:`p_value`, and which law it is from; computed once."""
-        draws, seed = checks.integer(draws, "draws", 1), checks.integer(seed, "seed", 0)
+        draws, seed = (
+            checks.integer(draws, "draws", 1, checks.MOST),
+            checks.integer(seed, "seed", 0),
+        )
         ratio = self.evidence.likelihood_ratio
         key = draws, seed, ratio
         if key not in self._tested:
@@ -198,6 +202,8 @@ class Fit:
 
     def _reads(self) -> str:
         points = self.run.details.get("condensed_to")
+        if self.n * self.d < _INSTANT:
+            return f"{self.passes:.4g} passes"
         worth = f"worth {self.cost:.3g} plain passes over the data"
         if points is None:
             return f"{self.passes:.4g} passes, {worth}"

@@ -159,6 +159,6 @@ def _checked(given: str | Sequence[float]) -> str | tuple[float, float]:
     if len(weights) != 2 or abs(sum(weights) - 1.0) > 1e-9:
         raise ValueError(
             "mixing must be 'equal', 'free', or two positive weights that add up to 1, "
-            f"got {given!r}"
+            f"got {checks.brief(given)}"
         )
     return weights[0], weights[1]

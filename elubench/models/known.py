@@ -44,7 +44,7 @@ def named(model: Model | type[Model] | str) -> Model:
             return made(checks.imported(name, "model", Model), options)
     raise ValueError(
         f"model must be a Model, one of {', '.join(sorted(known()))}, or 'module:Class', "
-        f"got {model!r}"
+        f"got {checks.brief(model)}"
     )
 
 
@@ -74,7 +74,7 @@ def radius(
     for a known scale (d/n)^(1/4) at every d, and (d/n)^(1/2) where the weights differ.
     With `of="scale"` it is that of the squared scale: n^(-1/4) at d = 1, (n d)^(-1/2) at d >= 2.
     """
-    d = checks.integer(d, "d", 1)
+    d = checks.integer(d, "d", 1, checks.MOST)
     n = checks.real(n, "n", above=0.0)
     constant = checks.real(constant, "constant", above=0.0)
     checks.choice(of, "of", ("location", "scale"))

@@ -95,7 +95,7 @@ def controlled(
 def checked_names(controls: Sequence[str], frame: pd.DataFrame) -> tuple[str, ...]:
     """The names of the controls, each a column of the frame."""
     if isinstance(controls, str):
-        raise TypeError(f"controls must be a list of columns, got {controls!r}")
+        raise TypeError(f"controls must be a list of columns, got {checks.brief(controls)}")
     names = tuple(controls)
     checks.frame(frame, "frame", *names)
     if len(set(names)) < len(names):

@@ -127,7 +127,7 @@ def corrected(
     if predicted is None and not len(terms) and not len(controls):
         raise ValueError("predicted, terms or controls must be given; else use `exponent`")
     if predicted is not None and not callable(predicted):
-        raise TypeError(f"predicted must be a function of {by}, got {predicted!r}")
+        raise TypeError(f"predicted must be a function of {by}, got {checks.brief(predicted)}")
     promised = math.nan if stated is None else checks.real(stated, "stated")
     powers = [power_of(term, by, f"terms[{place}]") for place, term in enumerate(terms)]
     if len(set(powers)) < len(powers):
@@ -196,7 +196,9 @@ def power_of(term: str | float, by: str, name: str) -> float:
         return checks.real(term, name, above=0.0)
     found = _TERM.fullmatch(term.replace(" ", "").removeprefix(by))
     if not found or not term.strip().startswith(by) or Fraction(found[1]) == 0:
-        raise ValueError(f"{name} must be a number or text such as '{by}^(-1/4)', got {term!r}")
+        raise ValueError(
+            f"{name} must be a number or text such as '{by}^(-1/4)', got {checks.brief(term)}"
+        )
     return float(Fraction(found[1]))
 
 

@@ -205,7 +205,7 @@ def check_statistic(statistic: str | float) -> None:
     known = statistic in ("rmse", "mean")
     if not known and (isinstance(statistic, str) or not 0.0 < statistic < 1.0):
         raise ValueError(
-            f"statistic must be 'rmse', 'mean' or a number in (0, 1), got {statistic!r}"
+            f"statistic must be 'rmse', 'mean' or a number in (0, 1), got {checks.brief(statistic)}"
         )
 
 

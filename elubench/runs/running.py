@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.kernels import compile_seconds
 from elubench.models import Model
@@ -65,10 +66,9 @@ def run(
     driver : "auto", "compiled", "python", or "short" for a run that is likely to be: the compiled loop
         is then entered only after a hundred passes without it. The iterates are the same.
     """
+    checks.choice(driver, "driver", ("auto", "compiled", "python", "short"))
     stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
     setup = set_up(split(sample, validation, seed), model, algorithm, start, stop, goal)
-    if driver not in ("auto", "compiled", "python", "short"):
-        raise ValueError(f"driver must be 'auto', 'compiled', 'python' or 'short', got {driver!r}")
     before = compile_seconds()
     chosen = driver_for(setup, driver)
     make_ready(setup, chosen)
@@ -99,19 +99,19 @@ def run_many(
     time. ``starts`` is None, one start for all samples, or one for each. After Ctrl-C the runs that
     are done are returned as they are, the others as far as they got, ``interrupted``.
     """
-    given = list(samples)
-    each: list[Any]
-    if starts is None or np.ndim(starts) == 1:
-        each = [starts] * len(given)
-    else:
-        each = list(starts) if isinstance(starts, Sequence | np.ndarray) and np.ndim(starts) else []
-        if len(each) != len(given):
+    given = checks.items(samples, "samples", "samples")
+    each = [starts] * len(given)
+    if starts is not None:
+        shape = checks.numeric(starts, "starts").shape
+        if len(shape) == 2 and shape[0] == len(given):
+            each = list(np.asarray(starts))
+        elif len(shape) != 1:
             raise ValueError(
-                f"starts must be one, or one for each of {len(given)} samples, got {len(each)}"
+                f"starts must be one, or one for each of {len(given)} samples, got shape {shape}"
             )
     stop, goal = Stop.checked(max_iter, radius, tol), Truth(truth, true_scale)
     setups = [
-        set_up(split(one, validation, seed), model, algorithm, start, stop, goal)
-        for one, start in zip(given, each, strict=True)
+        set_up(split(one, validation, seed, f"samples[{k}]"), model, algorithm, start, stop, goal)
+        for k, (one, start) in enumerate(zip(given, each, strict=True))
     ]
     return results(drive_all(setups), metrics)

@@ -64,8 +64,7 @@ class Truth(NamedTuple):
             params = model.truth(0.0, d)
         if self.scale is not None:
             count = model.n_scales(d)
-            given = np.full(count, self.scale) if np.ndim(self.scale) == 0 else self.scale
-            scale = checks.vector(given, "true_scale", count)
+            scale = checks.coordinates(self.scale, "true_scale", count)
         return Truth(params, scale)
 
 
@@ -179,12 +178,14 @@ class Setup:
         return total[np.searchsorted(at, training, side="right")]
 
 
-def split(sample: Any, validation: Any, seed: int) -> tuple[Sample, Sample | None]:
+def split(
+    sample: Any, validation: Any, seed: int, name: str = "sample"
+) -> tuple[Sample, Sample | None]:
     """The samples to iterate on and to validate on."""
     seed = checks.integer(seed, "seed", 0)
     sample = loaded(sample)
     if not isinstance(sample, Sample):
-        sample = ArraySample(sample)
+        sample = ArraySample(checks.table(sample, name))
     if validation is None:
         return sample, None
     if isinstance(validation, Sample):
@@ -213,7 +214,9 @@ def set_up(
     train, held = data
     model = named(model)
     if not isinstance(algorithm, Algorithm):
-        raise TypeError(f"algorithm must be an Algorithm such as EM(), got {algorithm!r}")
+        raise TypeError(
+            f"algorithm must be an Algorithm such as EM(), got {checks.brief(algorithm)}"
+        )
     algorithm = algorithm.resolve(model)
     origin = origin_for(model, train, held)
     truth = truth.checked(model, train.d, stop.radius)

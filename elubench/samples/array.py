@@ -173,7 +173,9 @@ def picks(n: int, weights: Floats | None, count: int) -> Any:
 
 def rows_of(X: Any, places: Any) -> Floats:
     """Rows of a table, by a slice or by their numbers, as contiguous float64."""
-    part = X.iloc[places].to_numpy() if hasattr(X, "iloc") else X[places]
+    part = X.iloc[places] if hasattr(X, "iloc") else X[places]
+    if hasattr(X, "iloc") and any(not isinstance(kind, np.dtype) for kind in X.dtypes):
+        part = part.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' own missing values
     with np.errstate(over="ignore", invalid="ignore"):  # too large, or not finite: found below
         chunk = np.ascontiguousarray(part, dtype=np.float64)
     return chunk if chunk.flags.writeable else chunk.copy()

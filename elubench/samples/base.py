@@ -198,11 +198,11 @@ class Sample(ABC):
         )
 
     def _directions(self, u: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, bool]:
-        given = np.asarray(u, dtype=np.float64)
+        given = checks.numeric(u, "u")
         if given.ndim not in (1, 2) or given.shape[-1] != self.d or given.size == 0:
             raise ValueError(f"u must have shape ({self.d},) or (k, {self.d}), got {given.shape}")
         directions = np.array(given.reshape(-1, self.d), order="C")
-        offsets = np.asarray(b, dtype=np.float64)
+        offsets = checks.numeric(b, "b")
         if offsets.shape not in ((), (len(directions),)):
             raise ValueError(
                 f"b must be a number or have shape ({len(directions)},), got {offsets.shape}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import hashlib
 import io
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from elubench import checks
 from elubench.checks import Floats
 from elubench.samples import remedies
 from elubench.samples.chunked import Progress
@@ -39,7 +41,17 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 def several(path: Paths) -> list[str | os.PathLike[str]]:
     """The paths that were given."""
-    return [path] if isinstance(path, str | os.PathLike) else list(path)
+    given: list[Any] = (
+        [path]
+        if isinstance(path, str | os.PathLike)
+        else checks.items(path, "path", "paths, or one path")
+    )
+    for one in given:
+        if not isinstance(one, str | os.PathLike):
+            raise TypeError(f"path must be a list of paths, or one path, got {checks.brief(one)}")
+        if "\0" in str(one):
+            raise ValueError(f"path must not contain null characters, got {str(one)!r}")
+    return given
 
 
 def shown(path: Paths) -> str:
@@ -73,7 +85,7 @@ def _files(path: str | os.PathLike[str]) -> list[Path]:
         check_regular(given)
         return [given]
     if not found:
-        raise FileNotFoundError(None, "no .npy, .parquet, .csv or .tsv files", str(path))
+        raise FileNotFoundError(errno.ENOENT, "no .npy, .parquet, .csv or .tsv files", str(path))
     return sorted(found)
 
 

@@ -35,8 +35,8 @@ def gaussian(
     seed : a non-negative integer; the same seed gives the same rows, for any number of threads.
     location, scale : a number or d numbers; ``scale`` is the variance, sigma squared.
     """
-    n = checks.integer(n, "n", 1)
-    d = checks.integer(d, "d", 1)
+    n = checks.integer(n, "n", 1, checks.MOST)
+    d = checks.integer(d, "d", 1, checks.MOST // (8 * n))
     seed = checks.integer(seed, "seed", 0)
     shift, spread = affine(location, scale, d)
     rows = np.empty((n, d))
@@ -61,5 +61,5 @@ def affine(location: ArrayLike, scale: ArrayLike, d: int) -> tuple[Floats, Float
     shift = checks.coordinates(location, "location", d)
     variance = checks.coordinates(scale, "scale", d)
     if not (variance > 0).all():
-        raise ValueError(f"scale must be > 0, got {scale!r}")
+        raise ValueError(f"scale must be > 0, got {checks.brief(scale)}")
     return shift, np.sqrt(variance)

@@ -59,6 +59,10 @@ class FileSample(ChunkedSample):
         progress: Progress | None = None,
     ):
         name = weights if isinstance(weights, str) else None
+        if columns is not None:
+            columns = [
+                checks.text(one, "columns") for one in checks.items(columns, "columns", "names")
+            ]
         files, kind = source_files(path)
         self._progress = progress
         self._source: StoredRows

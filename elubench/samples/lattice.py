@@ -53,7 +53,7 @@ class LatticeSample(PackedSample):
             )
         weights = checks.weights(counts, len(rows), "counts")
         if weights is None or (weights != np.floor(weights)).any():
-            raise ValueError(f"counts must be whole numbers, got {counts!r}")
+            raise ValueError(f"counts must be whole numbers, got {checks.brief(counts)}")
         if weights.sum() > MOST_N:
             raise ValueError(f"counts must add up to at most 2**53, got {weights.sum():g}")
         kept = weights > 0
@@ -74,6 +74,11 @@ class LatticeSample(PackedSample):
         d = checks.integer(d, "d", 1, MOST_D)
         seed = checks.integer(seed, "seed", 0)
         shift, spread = affine(location, scale, d)
+        if (np.abs(shift) + 2.0 * _REACH * spread > LARGEST).any():
+            raise ValueError(
+                "location and scale must be small enough for squares of the draws, got "
+                f"{checks.brief(location)} and {checks.brief(scale)}"
+            )
         steps, counts = _draw(_generator(seed, d, n), n, [_coordinate(0.0, SPACING[d])] * d)
         return cls(shift + spread * (steps * SPACING[d]), counts)
 
@@ -98,13 +103,20 @@ class LatticeSample(PackedSample):
         seed = checks.integer(seed, "seed", 0)
         centres = np.asarray(checks.table(locations, "locations", least=1), dtype=np.float64)
         if centres.shape[1] != d or not np.isfinite(centres).all():
-            raise ValueError(f"locations must be finite, k rows of {d} numbers, got {locations!r}")
+            raise ValueError(
+                f"locations must be finite, k rows of {d} numbers, got {checks.brief(locations)}"
+            )
         shares = checks.weights(weights, len(centres), least=1)
         shares = np.ones(len(centres)) if shares is None else shares
         _, spread = affine(0.0, scale, d)
+        if (2.0 * _REACH * spread > LARGEST).any():
+            raise ValueError(
+                f"scale must be small enough for squares of the draws, got {checks.brief(scale)}"
+            )
         if (np.abs(centres) > _FARTHEST * spread).any():
             raise ValueError(
-                f"locations must be within {_FARTHEST:,} standard deviations of 0, got {locations!r}"
+                f"locations must be within {_FARTHEST:,} standard deviations of 0, "
+                f"got {checks.brief(locations)}"
             )
         rng = _generator(seed, d, n, len(centres))
         parts = [

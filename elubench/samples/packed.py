@@ -69,7 +69,7 @@ class PackedRows:
 
 
 def footer(path: Path) -> dict[str, Any]:
-    """What a packed file says of itself; ValueError for another file."""
+    """What a packed file says of itself; ValueError for another file, and for one that is damaged."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         tail = struct.calcsize("<Q") + len(MAGIC)
@@ -78,8 +78,19 @@ def footer(path: Path) -> dict[str, Any]:
         if size < tail or not end.endswith(MAGIC):
             raise ValueError(f"{path}: not a packed file of elubench, or one that was cut off")
         (length,) = struct.unpack("<Q", end[: -len(MAGIC)])
-        file.seek(size - tail - length)
-        return dict(json.loads(file.read(length)))
+        tiles = size - tail - length
+        file.seek(max(tiles, 0))
+        content = file.read()[:-tail]
+    try:
+        found = dict(json.loads(content))
+        n, names, weighted = found["n"], found["names"], found["weighted"]
+        width, rows = len(names) + weighted, tile_rows(len(names))
+        whole = tiles == -(-n // rows) * rows * width * 8
+    except (KeyError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{path}: the packed file is damaged; remove it")
+    return found
 
 
 def pack_file(

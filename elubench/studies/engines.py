@@ -61,7 +61,9 @@ class Engine:
         for option in ("workers", "scheduler"):
             given = getattr(self, option)
             if given is not None and self.name != "dask":
-                raise ValueError(f"{option} must be None unless engine is 'dask', got {given!r}")
+                raise ValueError(
+                    f"{option} must be None unless engine is 'dask', got {checks.brief(given)}"
+                )
         if self.workers is not None:
             checks.integer(self.workers, "workers", 1)
             if self.scheduler is not None:

@@ -7,6 +7,7 @@ nothing else: not on the algorithm, the block, the order or the worker.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -61,7 +62,11 @@ def plan(spec: Spec, bounds: tuple[int, ...] | None = None) -> Plan:
     groups = list(groups_of(spec))
     if bounds is None:
         bounds = _cut(spec, groups)
-    elif bounds[0] != 0 or bounds[-1] != len(groups) or list(bounds) != sorted(set(bounds)):
+    elif (
+        not all(type(bound) is int for bound in bounds)
+        or list(bounds) != sorted(set(bounds))
+        or (bounds[:1], bounds[-1:]) != ((0,), (len(groups),))
+    ):
         raise ValueError("the bounds of the tasks do not fit the study")
     identity = spec.hash
     tasks = []
@@ -85,13 +90,11 @@ def _cut(spec: Spec, groups: list[Group]) -> tuple[int, ...]:
 
 def shard_of(tasks: Sequence[Task], shard: str) -> list[Task]:
     """Every N-th task, from the i-th on, for a shard "i/N"."""
-    number, slash, count = shard.partition("/") if isinstance(shard, str) else ("", "", "")
-    if not (
-        slash and number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal()
-    ):
-        raise ValueError(f"shard must be i/N, such as 1/4, got {shard!r}")
-    every = checks.integer(int(count), "N in shard i/N", 1)
-    return list(tasks[checks.integer(int(number), "i in shard i/N", 1, every) - 1 :: every])
+    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", shard) if isinstance(shard, str) else None
+    if found is None:
+        raise ValueError(f"shard must be i/N, such as 1/4, got {checks.brief(shard)}")
+    every = checks.integer(int(found[2]), "N in shard i/N", 1)
+    return list(tasks[checks.integer(int(found[1]), "i in shard i/N", 1, every) - 1 :: every])
 
 
 def seed_of(seed: int, model: str, n: int, d: int, replicate: int, purpose: str) -> int:

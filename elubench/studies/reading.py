@@ -60,15 +60,18 @@ def source(spec: str | Path) -> tuple[str, str, Path | None]:
     text = preset(spec) if isinstance(spec, str) else None
     if text is not None:
         return text, f"preset {spec}", None
+    shown = str(spec) if str(spec).isprintable() else repr(str(spec))
+    if not str(spec) or "\0" in str(spec):
+        raise SpecError(f"spec must be the name of a preset or a path, got {str(spec)!r}")
     path = Path(spec)
     try:
         return path.read_bytes().decode("utf-8"), str(path), path.resolve().parent
     except FileNotFoundError:
         raise SpecError(
-            f"{spec}: no such file, and no such preset; presets are {', '.join(presets())}"
+            f"{shown}: no such file, and no such preset; presets are {', '.join(presets())}"
         ) from None
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+        raise SpecError(f"{shown}: not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
 def load(spec: Spec | Mapping[str, Any] | str | Path) -> Spec:
@@ -78,7 +81,9 @@ def load(spec: Spec | Mapping[str, Any] | str | Path) -> Spec:
     if isinstance(spec, Mapping):
         return _checked(dict(spec), "study", None)
     if not isinstance(spec, str | Path):
-        raise TypeError(f"spec must be a preset's name, a path or a mapping, got {spec!r}")
+        raise TypeError(
+            f"spec must be a preset's name, a path or a mapping, got {checks.brief(spec)}"
+        )
     return parse(*source(spec))
 
 
@@ -164,7 +169,7 @@ def _taken_over(
 ) -> dict[str, Any]:
     name = given["like"]
     if not isinstance(name, str) or name not in earlier:
-        raise ValueError(f"{at} must be the name of an earlier block, got {name!r}")
+        raise ValueError(f"{at} must be the name of an earlier block, got {checks.brief(name)}")
     sizes = {"n", "n_per_d"} if given.keys() & {"n", "n_per_d"} else set()
     kept = {key: value for key, value in earlier[name].items() if key not in {"name", *sizes}}
     return {**kept, **{key: value for key, value in given.items() if key != "like"}}
@@ -186,7 +191,7 @@ def _plannable(numbered: list[tuple[int, Block]]) -> None:
 def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
     at = f"block[{number}]"
     if not isinstance(given, dict):
-        raise TypeError(f"{at} must be a table, got {given!r}")
+        raise TypeError(f"{at} must be a table, got {checks.brief(given)}")
     checks.keys(given, (*_DEFAULTS, "like"), f"{at}.")
     values = {**_DEFAULTS, "name": f"block{number}", **given}
     for key, value in values.items():
@@ -224,8 +229,12 @@ def _blocks(given: Any, number: int, outside: Outside) -> list[Block]:
     return [replace(block, name=named(block.name, one, len(found)), truth=one) for one in found]
 
 
+def _empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
+
+
 def _sizes(values: dict[str, Any], at: str, samples: str) -> tuple[tuple[int, int], ...]:
-    given = [key for key in ("n", "n_per_d") if values[key] not in ((), [])]
+    given = [key for key in ("n", "n_per_d") if not _empty(values[key])]
     if len(given) != 1:
         raise ValueError(f"{at} must have either the key 'n' or the key 'n_per_d'")
     key = given[0]

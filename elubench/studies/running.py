@@ -171,7 +171,7 @@ def _opened(folder: Path, study: Spec, given: Any) -> Plan:
             StoreWarning,
             stacklevel=3,
         )
-    return plan(study, tuple(found["bounds"]))
+    return _recorded(folder, found)[1]
 
 
 def _refuse_other_code(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
@@ -188,17 +188,22 @@ def existing(folder: Path) -> tuple[Spec, Plan, Store]:
     found = Store.description(folder)
     if found is None:
         raise StoreError(f"{folder} is not the folder of a study: there is no study.json in it")
+    study, cut = _recorded(folder, found)
+    return study, cut, _store(folder, study, cut)
+
+
+def _recorded(folder: Path, found: dict[str, Any]) -> tuple[Spec, Plan]:
+    """The study that a folder's description tells of, and its plan; StoreError if it was changed."""
     try:
         study = reading.from_canonical(found["spec"], found["name"])
+        if study.hash == found["hash"]:
+            return study, plan(study, tuple(found["bounds"]))
     except (KeyError, TypeError, ValueError):
-        study = None
-    if study is None or study.hash != found["hash"]:
-        raise StoreError(
-            f"{folder / 'study.json'} was changed, or is of another version of elubench "
-            f"({found['elubench']})"
-        )
-    cut = plan(study, tuple(found["bounds"]))
-    return study, cut, _store(folder, study, cut)
+        pass
+    raise StoreError(
+        f"{folder / 'study.json'} was changed, or is of another version of elubench "
+        f"({found['elubench']})"
+    )
 
 
 def _store(folder: Path, study: Spec, cut: Plan) -> Store:

@@ -106,11 +106,11 @@ class Store:
         """The content of study.json, or None if there is none."""
         path = folder / "study.json"
         try:
-            text = path.read_text("utf-8")
+            content = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            found = json.loads(text)
+            found = json.loads(content)
             if found["format"] != FORMAT:
                 raise StoreError(
                     f"{path} is of format {found['format']}; this version of elubench reads {FORMAT}"

@@ -81,7 +81,9 @@ def truths(given: Any, at: str) -> tuple[Truth | None, ...]:
     if given == {}:
         return (None,)
     if not isinstance(given, dict):
-        raise TypeError(f"{at} must be a table such as {{h = 1.0, a = 0.125}}, got {given!r}")
+        raise TypeError(
+            f"{at} must be a table such as {{h = 1.0, a = 0.125}}, got {checks.brief(given)}"
+        )
     checks.keys(given, Truth.__dataclass_fields__, f"{at}.")
     if "h" not in given:
         raise ValueError(f"{at} lacks the key 'h'")

@@ -1,13 +1,11 @@
 """Odd arguments: a fit that is right, or one clear sentence that names the argument.
 
-    ELUBENCH_FUZZ=5000 ELUBENCH_FUZZ_SEED=7 pytest tests/fuzz     a longer campaign (``make fuzz``)
+ELUBENCH_FUZZ=5000 ELUBENCH_FUZZ_SEED=7 pytest tests/fuzz     a longer campaign (``make fuzz``)
 """
 
-import datetime
+import inspect
 import math
 import warnings
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -15,17 +13,13 @@ import pytest
 from conftest import needs_jit
 
 import elubench as eb
+from fuzz.odd import ODD
 from fuzz.test_fits import CASES, SEED
 
 pytestmark = needs_jit
 
-ARGUMENTS = ("X", "weights", "model", "algorithm", "validation", "seed", "starts", "max_iter", "level")
+ARGUMENTS = ("path", *inspect.signature(eb.fit).parameters)
 STATUSES = {"converged", "stalled", "max_iter", "diverged", "validated"}
-ODD = (
-    None, math.nan, math.inf, -math.inf, -1, 0, 1.5, 2**70, -(2**70), 1e400, "", "x", "1", b"1",
-    [], [1], {}, (), object(), True, 1j, Decimal("0.5"), Fraction(1, 3), np.float32(0.5), np.nan,
-    np.array(3), np.array([3]), datetime.date(2026, 1, 1), pd.NA, int, lambda: None,
-)  # fmt: skip
 
 
 def _with(X, place, value):
@@ -84,6 +78,13 @@ def rows(rng):
     return name, kinds[name]()
 
 
+def _length(X):
+    try:
+        return len(X)
+    except TypeError:
+        return 10
+
+
 def _read_only(X):
     X = X.copy()
     X.flags.writeable = False
@@ -113,7 +114,7 @@ def options(rng, n):
     """Some of the other arguments, each odd or usual."""
     odd = ODD[int(rng.integers(len(ODD)))]
     usual = {
-        "model": ["isotropic", "diagonal", "general", "known-scale", eb.General(), eb.Diagonal, "gaussian"],
+        "model": ["isotropic", "diagonal", "general", "known-scale", eb.General(), eb.Diagonal, "one"],
         "algorithm": ["auto", "em", "elu", "lbfgs", "moments", eb.EM(), eb.EM, "fast"],
         "validation": [0.1, 0.5, 1e-9, 1.0 - 1e-9, None],
         "seed": [0, 1, 10**12],
@@ -124,7 +125,7 @@ def options(rng, n):
     chosen = {}
     for name, values in usual.items():
         draw = rng.random()
-        if draw < 0.1 and not (name == "starts" and odd == 2**70):  # so many would be tried
+        if draw < 0.1:
             chosen[name] = odd
         elif draw < 0.4:
             chosen[name] = values[int(rng.integers(len(values)))]
@@ -133,11 +134,11 @@ def options(rng, n):
     return chosen
 
 
-@pytest.mark.parametrize("number", range(4 * CASES))
+@pytest.mark.parametrize("number", range(2 * CASES))
 def test_a_fit_or_a_sentence(number):
     rng = np.random.default_rng([SEED, number, 1])
     name, X = rows(rng)
-    chosen = options(rng, len(X) if hasattr(X, "__len__") else 10)
+    chosen = options(rng, _length(X))
     told = f"{name}, {chosen}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -148,8 +149,8 @@ def test_a_fit_or_a_sentence(number):
             assert said.startswith(ARGUMENTS) or "nobody/has/this.csv" in said, f"{told}: {said}"
             assert "\n" not in said, told
             return
-        except FileNotFoundError as error:
-            assert name in ("nobody's path", "odd"), f"{told}: {error}"
+        except FileNotFoundError:
+            assert name in ("nobody's path", "odd"), told
             return
         assert found.status in STATUSES, told
         assert math.isfinite(found.log_likelihood), told

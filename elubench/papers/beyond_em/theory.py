@@ -50,6 +50,7 @@ class _Places(NamedTuple):
     status: Status
 
 
+_FARTHEST = 1e50  # the sixth powers of starts below are finite
 _PLACES = {  # at d = 1, at d >= 2
     "isotropic": (
         _Places("Lemma 1(a)", "Lemma 2(a)", "Theorem 1(a)", "proved"),
@@ -242,8 +243,9 @@ def step_size_conditions(
     eta = checks.real(eta, "eta", above=0.0)
     beta = checks.real(beta, "beta", 0.0, 1.0, closed="below")
     start = checks.real(start, "start", above=0.0, closed="above")
-    d = checks.integer(d, "d", 1)
-    alpha, power = location_scale(d).alpha, _smoothness(d, c1) * start ** location_scale(d).alpha
+    d = checks.integer(d, "d", 1, checks.MOST)
+    alpha = location_scale(d).alpha
+    power = _smoothness(d, c1) * (start**alpha if start < _FARTHEST else math.inf)
     growth = eta * power * beta / ((alpha + 1) * (alpha + 2)) + beta ** (2.0 / alpha)
     size = eta * power * (alpha + 2) * 3.0**alpha
     return StepConditions(growth, 1.0, growth >= 1.0, size, alpha + 1.0, size <= alpha + 1.0)

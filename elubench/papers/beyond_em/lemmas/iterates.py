@@ -35,7 +35,9 @@ def trajectory(
     eta, beta = checks.real(eta, "eta", above=0.0), checks.real(beta, "beta", 0.0, 1.0)
     point = np.atleast_1d(np.asarray(start, dtype=float))
     if point.ndim != 1 or not population.inside(model, point):
-        raise ValueError(f"start must be one point with a positive scale, got {start!r}")
+        raise ValueError(
+            f"start must be one point with a positive scale, got {checks.brief(start)}"
+        )
     points, status = [point], "running"
     for t in range(steps):
         if algorithm == "em":
@@ -112,7 +114,7 @@ def diagonal_flow(
     """
     point = np.atleast_1d(np.asarray(start, dtype=float))
     if point.size < 2:
-        raise ValueError(f"start must have at least two coordinates, got {start!r}")
+        raise ValueError(f"start must have at least two coordinates, got {checks.brief(start)}")
     frame = trajectory("diagonal", algorithm, point, steps, eta, beta)
     size = -np.sort(-np.abs(frame.filter(like="theta_").to_numpy()), axis=1)
     frame["invariant"] = (size[:, 0] - size[:, 1]) * (size[:, 0] + size[:, 1])
@@ -137,7 +139,7 @@ def diagonal_phases(
     """
     point = np.asarray(start, dtype=float)
     if point.shape != (2,) or point[0] == point[1] or not np.all(point > 0.0):
-        raise ValueError(f"start must be two different positive numbers, got {start!r}")
+        raise ValueError(f"start must be two different positive numbers, got {checks.brief(start)}")
 
     def drift(shrink: float) -> float:
         x = shrink * point
@@ -228,10 +230,12 @@ def general_instability(
     """
     point = np.asarray(start, dtype=float)
     if point.ndim != 1 or point.size < 2 or point.size % 2:
-        raise ValueError(f"start must be theta1 then theta2, 2 d numbers, got {start!r}")
+        raise ValueError(
+            f"start must be theta1 then theta2, 2 d numbers, got {checks.brief(start)}"
+        )
     d = point.size // 2
     if not np.any(point[:d] + point[d:]):
-        raise ValueError(f"start must have a half sum that is not zero, got {start!r}")
+        raise ValueError(f"start must have a half sum that is not zero, got {checks.brief(start)}")
     run = trajectory("general", "elu", point, steps, eta, beta)
     both = run.filter(like="theta_").to_numpy()
     half_sum = np.linalg.norm(both[:, :d] + both[:, d:], axis=1) / 2.0

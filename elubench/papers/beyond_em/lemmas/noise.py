@@ -54,7 +54,7 @@ def stability(
     kind = checks.choice(kind, "kind", ("lattice", "direct"))
     r = np.sort(np.atleast_1d(np.asarray(radii, dtype=float)))
     if r.size == 0 or r[0] <= 0.0 or r[-1] >= 0.9 * math.sqrt(d):
-        raise ValueError(f"radii must be in (0, 0.9 sqrt(d)), got {radii!r}")
+        raise ValueError(f"radii must be in (0, 0.9 sqrt(d)), got {checks.brief(radii)}")
     model = Isotropic()
     norm = population.gradient("isotropic", axis(r, d))[:, 0]
     frames = []
@@ -88,7 +88,7 @@ def stability_univariate(
     units of n^(-1/16), if it does.
     """
     if not n_values or min(n_values) <= 2**16:
-        raise ValueError(f"n_values must be above 2^16 = 65536, got {n_values!r}")
+        raise ValueError(f"n_values must be above 2^16 = 65536, got {checks.brief(n_values)}")
     frames = []
     for k, n in enumerate(n_values):
         edge = theory.phase_radius(n)

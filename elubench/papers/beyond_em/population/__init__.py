@@ -37,6 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elubench import checks
 from elubench.checks import Floats
 from elubench.papers.beyond_em.population.base import Population
 from elubench.papers.beyond_em.population.diagonal import DiagonalPopulation
@@ -60,7 +61,7 @@ class _Points(NamedTuple):
 
 def _points(model: AnyModel, theta: ArrayLike, scale: ArrayLike) -> _Points:
     population = _KNOWN[name_of(model)]
-    array = np.asarray(theta, dtype=float)
+    array = checks.numeric(theta, "theta")
     if array.ndim < 1 or array.shape[-1] < 1:
         raise ValueError(f"theta must have shape (..., p) with p >= 1, got {array.shape}")
     p = array.shape[-1]
@@ -74,20 +75,21 @@ def _points(model: AnyModel, theta: ArrayLike, scale: ArrayLike) -> _Points:
 
 
 def _true_scale(population: Population, scale: ArrayLike, d: int) -> Floats:
-    value = np.asarray(scale, dtype=float)
+    value = checks.numeric(scale, "scale")
     if value.ndim > 0 and not (population.many_scales and value.shape == (d,)):
         expected = f"a number or {d} numbers" if population.many_scales else "a number"
         raise ValueError(
             f"scale must be {expected} for the {population.name} model, got shape {value.shape}"
         )
     if not (np.all(np.isfinite(value)) and np.all(value > 0.0)):
-        raise ValueError(f"scale (sigma^2) must be positive and finite, got {scale!r}")
+        raise ValueError(f"scale (sigma^2) must be positive and finite, got {checks.brief(scale)}")
     return np.broadcast_to(value, (d,)).astype(float)
 
 
 def _points_inside(model: AnyModel, theta: ArrayLike, scale: ArrayLike) -> _Points:
     x = _points(model, theta, scale)
-    lowest = x.population.curve_scale(x.theta)
+    with np.errstate(over="ignore", invalid="ignore"):  # far outside
+        lowest = x.population.curve_scale(x.theta)
     if lowest.size and not np.min(lowest) > 0.0:
         raise ValueError(
             f"theta must be where the scale of the {x.population.name} model is positive, "
