@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from scipy.stats import norm
+from threadpoolctl import threadpool_info
 
 import elubench as eb
 from elubench import cli
 from elubench.fits.detecting import divergence
 from elubench.models.flatness import location_scale
 from elubench.papers.beyond_em.separation import contraction
-from elubench.papers.crossover import PAPER, theory
+from elubench.papers.crossover import PAPER, theory, weights
 from elubench.papers.crossover.claims.rates import GRID
 from elubench.papers.crossover.weights import known_optimum
 from elubench.papers.verifying import named
@@ -284,6 +285,19 @@ class TestKnownWeights:
         assert theory.known_weights_error(delta, n) ** 2 == pytest.approx(
             squares.mean(), abs=4 * error
         )
+
+
+def test_known_weights_take_one_blas_thread(monkeypatch):
+    """More of them take most of the time."""
+    seen = []
+
+    def optimum(sample, delta):
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return 0.0
+
+    monkeypatch.setattr(weights, "known_optimum", optimum)
+    weights.known_weights(0, 1, sizes=(10**6,))
+    assert set(seen) == {1}
 
 
 @pytest.mark.parametrize("name", ["crossover", "singularity"])
