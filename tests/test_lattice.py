@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from collections import Counter
 
 import hypothesis.strategies as st
 import naive
@@ -400,6 +401,21 @@ class TestFolding:
         pairs = {max(node, tuple(-c for c in node)) for node in nodes}
         assert sample.even_tiles().rows == len(pairs)
         self.assert_folded(sample, [0.3, -0.8])
+
+    @pytest.mark.parametrize("d", [1, 2, 4])
+    @pytest.mark.parametrize("far", [0, 10**6])
+    def test_merged(self, d, far):
+        """The same where the box of all combinations is small, and where it is too large."""
+        rng = np.random.default_rng(d)
+        rows = rng.integers(-3, 4, (300, d))
+        rows[:100] += rng.integers(-far, far + 1, (100, d))
+        counts = rng.integers(1, 9, 300).astype(float)
+        expected = Counter()
+        for row, count in zip(rows.tolist(), counts, strict=True):
+            expected[tuple(row)] += count
+        merged, together = lattice._merged(rows, counts)
+        assert [tuple(row) for row in merged.tolist()] == sorted(expected)
+        assert together.tolist() == [expected[row] for row in sorted(expected)]
 
     def test_array_samples_have_nothing_to_fold(self):
         X = np.random.default_rng(0).standard_normal((50, 2))

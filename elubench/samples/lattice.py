@@ -34,6 +34,7 @@ _REACH = 9.5  # P(|X| > 9.5) = 2e-21: no draw of 10^16 would fall outside
 _FARTHEST = 1_000_000  # standard deviations that a component may be from 0: nodes are exact there
 #: Largest d and n of a sample; counts up to 2^53 are exact as float64.
 MOST_D, MOST_N = max(SPACING), 2**53
+_BOX = 64  # cells per row up to which a table of all cells is smaller work than sorting
 
 
 class LatticeSample(PackedSample):
@@ -215,15 +216,26 @@ def _folded(nodes: Floats, counts: Floats) -> tuple[Floats, Floats]:
 
 
 def _merged(rows: NDArray[Any], counts: Floats) -> tuple[NDArray[Any], Floats]:
-    """Distinct rows, with the counts of equal ones added."""
-    code = rows[:, 0]
-    for column in rows.T[1:]:  # ranks of ranks, so that a code never exceeds the number of rows
-        _, code = np.unique(code, return_inverse=True)
-        values, rank = np.unique(column, return_inverse=True)
-        code = code * len(values) + rank
+    """Distinct rows in lexicographic order, with the counts of equal ones added.
+
+    Columns have few distinct values, so looking ranks up is much cheaper than sorting all rows. Where
+    the box of all combinations is not much larger than the sample, its cells are counted directly.
+    """
+    values = [np.unique(column) for column in rows.T]
+    shape = tuple(len(one) for one in values)
+    ranks = [np.searchsorted(one, column) for one, column in zip(values, rows.T, strict=True)]
+    if math.prod(shape) <= _BOX * len(rows):
+        cells = np.ravel_multi_index(ranks, shape)
+        hit = np.flatnonzero(np.bincount(cells))
+        together: Floats = np.bincount(cells, weights=counts)[hit].astype(np.float64)
+        places = np.unravel_index(hit, shape)
+        return np.stack([v[at] for v, at in zip(values, places, strict=True)], axis=1), together
+    code = ranks[0]
+    for rank, length in zip(ranks[1:], shape[1:], strict=True):
+        _, code = np.unique(code, return_inverse=True)  # so that a code never exceeds rows x values
+        code = code * length + rank
     _, kept, where = np.unique(code, return_index=True, return_inverse=True)
-    together: Floats = np.bincount(where, weights=counts).astype(np.float64)
-    return rows[kept], together
+    return rows[kept], np.bincount(where, weights=counts).astype(np.float64)
 
 
 def _tiles(nodes: Floats, counts: Floats) -> Tiles:

@@ -78,9 +78,9 @@ def _map_words(rows: pd.DataFrame) -> str:
     return (
         "Two Gaussians at theta* = n^(-a); above the dashed line they cannot be told from one. Dark is "
         "bad. Errors are root mean squares over that of the sample's optimum; passes are medians to the "
-        "radius over those of NewtonAnderson. EM has 2,000 iterations, ELU's iterate is selected by "
-        "a tenth of the rows, held out. Where EM does not arrive within them, the ratio of passes is a "
-        f"lower bound. {about(rows)}"
+        "radius over those of NewtonAnderson. EM has 2,000 iterations; a tenth of the rows, held out, "
+        "selects the iterate of each algorithm. Where EM does not arrive, the ratio of passes "
+        f"is a lower bound. {about(rows)}"
     )
 
 

@@ -104,11 +104,12 @@ _claim(
     "EM's iterations to the statistical radius are a multiple of theta*^(-6) log n (d = 1) or "
     "theta*^(-2) log n (d >= 2): the crossover from log n to n^(3/4) and n^(1/2).",
     "Exponents of n in the median number of iterations until four times the radius about the truth, "
-    "divided by the count at infinite n, which includes the logarithm.",
+    "divided by the median that EM's step at infinite n and the optimum's noise give, which includes "
+    "the logarithm.",
     ("EM's iterations over log n", "iterations_to_radius", "median"),
     theory.iterations_exponent,
     lambda theta, n, d, constant: theory.em_iterations(
-        theta, location_scale(d).radius_at(n, d, theta, constant), d
+        theta, location_scale(d).radius_at(n, d, theta, constant), d, n=n
     ),
     algorithm="EM",
     stop="radius",
