@@ -19,6 +19,7 @@ import numpy as np
 from elubench.kernels import kernel
 
 _LONGEST = 1.2  # a step, of each coordinate: three times as long, or a third
+_FAR = 0.25  # from here on a step along the valley is not left to the curvature
 _LEAST, _MOST = 0.1, 0.6  # what is left of a step that led upwards
 _SHORTEST = 1e-6
 
@@ -38,13 +39,50 @@ def straightened(
 
 
 @kernel("exact", plain=True)
-def limited(step: Any) -> None:
-    """Cut a step so that no coordinate grows or shrinks by more than it may."""
+def _to_hole(coordinate: float, slope: float) -> float:
+    """How much a coordinate's logarithm changes to the bottom of p t^4 + t^8 / 12, if it has this slope.
+
+    It is the loss along an axis, in locations; what kurtosis contributes is p t^4.
+    """
+    size = abs(coordinate)
+    t = 2.0 * size / (1.0 + math.sqrt(1.0 + 4.0 * size * size))
+    eighth = t**8 / 12.0
+    fourth = 0.25 * (slope * (1.0 + t * t) / (1.0 - t * t) - 8.0 * eighth)
+    if fourth >= 0.0:
+        return -_LONGEST
+    if -fourth > 1e3 * eighth:
+        return _LONGEST
+    bottom = min(t * (-0.5 * fourth / eighth) ** 0.25, 0.99)
+    return math.log(bottom / (1.0 - bottom * bottom) / size)
+
+
+@kernel("exact", plain=True)
+def limited(iterate: Any, slope: Any, values: Any, vectors: Any, step: Any) -> None:
+    """Cut Newton's step: in the lowest direction to a hole, and to a length that is never too much.
+
+    Where the curvature is negative or close to 0 it says nothing about the length of a step.
+    """
+    p, lowest, along, down = step.size, 0, 0.0, 0.0
+    for i in range(p):
+        if values[i, i] < values[lowest, lowest]:
+            lowest = i
+    longest = 0
+    for j in range(p):
+        along += vectors[j, lowest] * step[j]
+        down += vectors[j, lowest] * slope[j]
+        if abs(vectors[j, lowest] * iterate[j]) > abs(vectors[longest, lowest] * iterate[longest]):
+            longest = j
+    part = vectors[longest, lowest]
+    if values[lowest, lowest] <= 0.0 or abs(along * part) > _FAR:
+        change = _to_hole(iterate[longest], down / part) / part - along
+        if change * along < 0.0:
+            for j in range(p):
+                step[j] += change * vectors[j, lowest]
     most = 0.0
-    for j in range(step.size):
+    for j in range(p):
         most = max(most, abs(step[j]))
     if most > _LONGEST:
-        for j in range(step.size):
+        for j in range(p):
             step[j] *= _LONGEST / most
 
 
