@@ -16,7 +16,7 @@ from elubench import checks
 from elubench.algorithms import Algorithm, NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits import evidence, goodness, nulls, placing, regimes, unequal
-from elubench.fits.choosing import check_algorithm, tolerance, tuned
+from elubench.fits.choosing import check_algorithm, joined, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
@@ -125,12 +125,11 @@ def fit(
     rng = np.random.default_rng(seed)
     further = (model.random_start(train, rng) for _ in range(starts - 1))
     runs, interrupted = ended(
-        chain(begins, further), interrupted, train, model, chosen,
+        chain(begins, further), interrupted, train, used, model, chosen,
+        rivals=len(begins) - 1 if joined(model, chosen, train) else 0,
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
     with interrupts.held() as presses:
-        for one in runs:
-            used.remember(one.final)
         best = runs[0]
         if len(runs) > 1:
             gaps = model.gaps(used, np.stack([one.params for one in runs]))
