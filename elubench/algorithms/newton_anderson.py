@@ -41,7 +41,7 @@ from elubench.kernels.vectors import norm
 from elubench.models.base import Model
 
 _START, _EXTRAPOLATED, _PLAIN, _PROBE, _CURVED = 0.0, 1.0, 2.0, 3.0, 4.0
-_PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _SLOPE, _VECTORS = 0, 1, 2, 3, 4, 5, 6
+_PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _SLOPE, _RESUME, _VECTORS = range(8)
 
 _LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or
 _LONGEST_SHARE = 0.75  # of the iterate's norm if that is more: never just onto the centre
@@ -53,6 +53,7 @@ _CAUTION = 0.4
 _PLATEAU = 0.002  # the same on a plateau, where the prediction says nothing about what is left
 _HELD = 10.0  # the lowest curvature that is no plateau, over the one that a probe looks into
 _ONE = 1.0  # gain in log-likelihood below which a valley is followed, and that makes one
+_COARSE = 0.01  # that of its ends, if they are looked into on the way to more precision
 _WIDTH = 0.3  # of n^(-3/8), the order of the shortest coordinates in a valley
 
 
@@ -175,6 +176,7 @@ def _retreat(
     width: float,
     iterate: Any,
     newton: Any,
+    curved: Any,
     report: Any,
 ) -> None:
     """After a rejected trial: the plain step, then shorter ones; or the other end of a valley."""
@@ -189,7 +191,14 @@ def _retreat(
         return
     if state[_PHASE] == _PROBE:
         if state[_SHARE] == 0.0:
-            finish(report)
+            if state[_RESUME] == 0.0:
+                finish(report)
+                return
+            state[_PHASE] = _CURVED
+            state[_SHARE] = 1.0
+            for j in range(iterate.size):
+                newton[j] = curved[j]
+            follow(iterate, width, newton, 1.0, points[0])
             return
         state[_SHARE] = 0.0
         for j in range(iterate.size):
@@ -225,7 +234,9 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
 
     ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
     if phase != _START and not (gap[0] <= ceiling):
-        _retreat(state, points, gap[0], gradient[0], width, iterate, newton, report)
+        _retreat(
+            state, points, gap[0], gradient[0], width, iterate, newton, last_newton, report
+        )
         return
     state[_HISTORY] = 1.0 if phase in (_EXTRAPOLATED, _PLAIN) else 0.0
     for j in range(p):
@@ -235,6 +246,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     if phase != _START:
         accept(report, 1.0)
     state[_GAP] = gap[0]
+    state[_RESUME] = 0.0
 
     bends = p > 1 and options[2] != 0.0
     whole = hessian[0].copy() if bends else hessian[0]
@@ -253,6 +265,10 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         length = longest
 
     value = values[lowest, lowest]
+    down = 0.0
+    for j in range(p):
+        down += vectors[j, lowest] * (units[j] * gradient[0, j])
+    across = predicted - 0.5 * down * down / max(abs(value), floor)
     # a direction that the Hessian does not hold may be a valley that bends: with more coordinates
     # than one its floor falls where the straight line rises, and only Newton's steps can follow it
     held = p == 1 or 0.5 * value * options[1] * options[1] > _HELD * target
@@ -286,10 +302,30 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         return
 
     small = _ONE * options[3]
-    if bends and predicted < small and 0.5 * value * (12.0 * small) ** 0.25 < _HELD * small:
+    if bends and across < small and 0.5 * value * (12.0 * small) ** 0.25 < _HELD * small:
         state[_PHASE] = _CURVED
         state[_SHARE] = 1.0
         state[_SLOPE] = _curve(width, gradient[0], whole, iterate, newton, points[0])
+        coarse = _COARSE * options[3]
+        far = (12.0 * coarse) ** 0.125
+        if (
+            state[_PROBES] == 0.0
+            and predicted < _CAUTION * coarse
+            and np.max(np.abs(iterate)) < 0.5 * far
+            and 0.5 * value * far * far < _HELD * coarse
+        ):
+            probe, direction = np.empty(p), np.empty(p)
+            for j in range(p):
+                last_newton[j] = newton[j]
+                direction[j] = units[j] * vectors[j, lowest]
+            ends = bent(iterate, direction, far, probe, newton)
+            if ends > 0:
+                state[_PROBES] += 1.0
+                state[_PHASE] = _PROBE
+                state[_SHARE] = ends - 1.0
+                state[_RESUME] = 1.0
+                for j in range(p):
+                    points[0, j] = iterate[j] + probe[j]
         return
 
     state[_PHASE] = _PLAIN
