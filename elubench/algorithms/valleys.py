@@ -78,12 +78,18 @@ def limited(iterate: Any, slope: Any, values: Any, vectors: Any, step: Any) -> N
         if change * along < 0.0:
             for j in range(p):
                 step[j] += change * vectors[j, lowest]
-    most = 0.0
+    most, down, longest = 0.0, 0.0, 0
     for j in range(p):
         most = max(most, abs(step[j]))
-    if most > _LONGEST:
-        for j in range(p):
-            step[j] *= _LONGEST / most
+        down += slope[j] * step[j]
+        if abs(step[j] * iterate[j]) > abs(step[longest] * iterate[longest]):
+            longest = j
+    share = 1.0 if most < _LONGEST else _LONGEST / most
+    growth = step[longest] if iterate[longest] >= 0.0 else -step[longest]
+    if abs(growth) > _FAR:
+        share = min(share, _to_hole(iterate[longest], down / growth) / growth)
+    for j in range(p):
+        step[j] *= share
 
 
 @kernel("exact", plain=True)
