@@ -159,7 +159,7 @@ def _curve(width: float, gradient: Any, hessian: Any, iterate: Any, step: Any, p
     for i in range(p):
         largest = max(largest, abs(curvature[i, i]))
     _newton(curvature, vectors, 1e-13 * largest, slope, np.ones(p), step)
-    limited(iterate, slope, curvature, vectors, step)
+    limited(iterate, slope, step)
     follow(iterate, width, step, 1.0, point)
     along = 0.0
     for j in range(p):

@@ -57,27 +57,12 @@ def _to_hole(coordinate: float, slope: float) -> float:
 
 
 @kernel("exact", plain=True)
-def limited(iterate: Any, slope: Any, values: Any, vectors: Any, step: Any) -> None:
-    """Cut Newton's step: in the lowest direction to a hole, and to a length that is never too much.
+def limited(iterate: Any, slope: Any, step: Any) -> None:
+    """Cut Newton's step: to a hole, and to a length that is never too much.
 
     Where the curvature is negative or close to 0 it says nothing about the length of a step.
     """
-    p, lowest, along, down = step.size, 0, 0.0, 0.0
-    for i in range(p):
-        if values[i, i] < values[lowest, lowest]:
-            lowest = i
-    longest = 0
-    for j in range(p):
-        along += vectors[j, lowest] * step[j]
-        down += vectors[j, lowest] * slope[j]
-        if abs(vectors[j, lowest] * iterate[j]) > abs(vectors[longest, lowest] * iterate[longest]):
-            longest = j
-    part = vectors[longest, lowest]
-    if values[lowest, lowest] <= 0.0 or abs(along * part) > _FAR:
-        change = _to_hole(iterate[longest], down / part) / part - along
-        if change * along < 0.0:
-            for j in range(p):
-                step[j] += change * vectors[j, lowest]
+    p = step.size
     most, down, longest = 0.0, 0.0, 0
     for j in range(p):
         most = max(most, abs(step[j]))
