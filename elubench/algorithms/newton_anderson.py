@@ -18,7 +18,8 @@ Three things are different here.
    does the Hessian where it vanishes. With more coordinates than one, such a direction may also be a
    valley that bends away from the straight line: there Newton's steps go on until they predict much
    less. If every coordinate has a scale of its own, valleys are hyperbolas, on which the products of
-   two coordinates stay the same, and the two ends of one are tried instead.
+   two coordinates stay the same: Newton's steps follow them (see elubench.algorithms.valleys), and the
+   two ends of one are tried.
 
 One read of the data gives loss, gradient and Hessian; every trial counts as a pass.
 """
@@ -52,8 +53,9 @@ _UNEQUAL = 1e3  # ratio of two coordinates' units from which on they are scaled
 _CAUTION = 0.4
 _PLATEAU = 0.002  # the same on a plateau, where the prediction says nothing about what is left
 _HELD = 10.0  # the lowest curvature that is no plateau, over the one that a probe looks into
-_ONE = 1.0  # gain in log-likelihood below which a valley is followed, and that makes one
-_COARSE = 0.01  # that of its ends, if they are looked into on the way to more precision
+_ONE = 1.0  # gain in log-likelihood across a valley from which on it is followed; what makes one
+_COARSE = 0.01  # the same along it, below which its ends are tried, whatever the precision, ...
+_MIDDLE = 0.5  # ... if the iterate is no more than this share of the way to them
 _WIDTH = 0.3  # of n^(-3/8), the order of the shortest coordinates in a valley
 
 
@@ -194,6 +196,7 @@ def _retreat(
             if state[_RESUME] == 0.0:
                 finish(report)
                 return
+            state[_RESUME] = 0.0
             state[_PHASE] = _CURVED
             state[_SHARE] = 1.0
             for j in range(iterate.size):
@@ -219,8 +222,9 @@ def _retreat(
 
 @kernel("exact", signatures.UPDATE, plain=signatures.FEW)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    """options: a decrease of the mean loss that is not worth a pass; where r^8 / 12 equals it; bends;
-    1 / n."""
+    """options: a decrease of the mean loss that is not worth a pass; where r^8 / 12 equals it; whether
+    valleys bend; 1 / n.
+    """
     options, state = own.options, own.state
     gradient, gap, hessian = answers.gradient, answers.gap, answers.hessian
     p = iterate.size
@@ -234,9 +238,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
 
     ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
     if phase != _START and not (gap[0] <= ceiling):
-        _retreat(
-            state, points, gap[0], gradient[0], width, iterate, newton, last_newton, report
-        )
+        _retreat(state, points, gap[0], gradient[0], width, iterate, newton, last_newton, report)
         return
     state[_HISTORY] = 1.0 if phase in (_EXTRAPOLATED, _PLAIN) else 0.0
     for j in range(p):
@@ -268,6 +270,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     down = 0.0
     for j in range(p):
         down += vectors[j, lowest] * (units[j] * gradient[0, j])
+    # in the lowest direction a valley may be so flat that Newton's model predicts anything
     across = predicted - 0.5 * down * down / max(abs(value), floor)
     # a direction that the Hessian does not hold may be a valley that bends: with more coordinates
     # than one its floor falls where the straight line rises, and only Newton's steps can follow it
@@ -311,7 +314,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         if (
             state[_PROBES] == 0.0
             and predicted < _CAUTION * coarse
-            and np.max(np.abs(iterate)) < 0.5 * far
+            and np.max(np.abs(iterate)) < _MIDDLE * far
             and 0.5 * value * far * far < _HELD * coarse
         ):
             probe, direction = np.empty(p), np.empty(p)

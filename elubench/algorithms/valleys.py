@@ -99,13 +99,13 @@ def shorter(
         after += gradient[j] * math.sqrt(point[j] * point[j] + width * width) * step[j]
     low, high = share * before, share * after
     bend, twist = 3.0 * rise - 2.0 * low - high, low + high - 2.0 * rise
-    part = _MOST
     root = bend * bend - 3.0 * twist * low
+    part = (
+        _MOST if math.isfinite(root) else _LEAST
+    )  # no loss is known where scales are not positive
     if root >= 0.0 and bend + math.sqrt(root) > 0.0:
         part = -low / (bend + math.sqrt(root))
-    if not part >= _LEAST:  # NaN where the loss is not known
-        part = _LEAST
-    share *= min(part, _MOST)
+    share *= min(max(part, _LEAST), _MOST)
     return share if share > _SHORTEST else 0.0
 
 
