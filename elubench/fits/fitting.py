@@ -62,8 +62,8 @@ def fit(
     up to four are run. Of more than 32,768 rows a part is enough for this. The estimate from the moments
     of all rows is among the starts, and the only one where a part shows no more than one Gaussian would.
     On the diagonal model, whose maxima valleys join, a second run that is not ahead of the first after
-    three iterations ends there. If no run ends above one Gaussian, that is the answer. The last pass of a
-    run serves likelihood and regime, too.
+    three iterations ends there. If no run ends above one Gaussian, that is the answer. The last pass of
+    a run serves likelihood and regime, too.
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. ``python -m benchmarks.auto`` counts the passes that every algorithm needs from
