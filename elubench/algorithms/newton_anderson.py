@@ -18,7 +18,8 @@ Three things are different here.
    does the Hessian where it vanishes. With more coordinates than one, such a direction may also be a
    valley that bends away from the straight line: there Newton's steps go on until they predict much
    less. If every coordinate has a scale of its own, valleys are hyperbolas, on which the products of
-   two coordinates stay the same, and the two ends of one are tried instead.
+   two coordinates stay the same: Newton's steps follow them (see elubench.algorithms.valleys), and the
+   two ends of one are tried.
 
 One read of the data gives loss, gradient and Hessian; every trial counts as a pass.
 """
@@ -33,14 +34,15 @@ import numpy as np
 
 from elubench import checks
 from elubench.algorithms.base import Algorithm, Look
+from elubench.algorithms.valleys import bent, follow, limited, shorter, straightened
 from elubench.checks import Floats
 from elubench.kernels import kernel, signatures
 from elubench.kernels.layout import CURVATURE, LOG_COSH, STEP, accept, finish, stay
 from elubench.kernels.vectors import norm
 from elubench.models.base import Model
 
-_START, _EXTRAPOLATED, _PLAIN, _PROBE = 0.0, 1.0, 2.0, 3.0
-_PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _VECTORS = 0, 1, 2, 3, 4, 5
+_START, _EXTRAPOLATED, _PLAIN, _PROBE, _CURVED = 0.0, 1.0, 2.0, 3.0, 4.0
+_PHASE, _GAP, _SHARE, _PROBES, _HISTORY, _SLOPE, _RESUME, _VECTORS = range(8)
 
 _LONGEST = 2.0  # a Newton step, in units of the one-Gaussian fit, or
 _LONGEST_SHARE = 0.75  # of the iterate's norm if that is more: never just onto the centre
@@ -51,6 +53,10 @@ _UNEQUAL = 1e3  # ratio of two coordinates' units from which on they are scaled
 _CAUTION = 0.4
 _PLATEAU = 0.002  # the same on a plateau, where the prediction says nothing about what is left
 _HELD = 10.0  # the lowest curvature that is no plateau, over the one that a probe looks into
+_ONE = 1.0  # gain in log-likelihood across a valley from which on it is followed; what makes one
+_COARSE = 0.01  # the same along it, below which its ends are tried, whatever the precision, ...
+_MIDDLE = 0.5  # ... if the iterate is no more than this share of the way to them
+_WIDTH = 0.3  # of n^(-3/8), the order of the shortest coordinates in a valley
 
 
 @kernel("exact", plain=True)
@@ -145,34 +151,57 @@ def _newton(values: Any, vectors: Any, floor: float, gradient: Any, units: Any, 
 
 
 @kernel("exact", plain=True)
-def _bent(iterate: Any, direction: Any, reach: float, one: Any, other: Any) -> int:
-    """Steps to both ends of the hyperbola that has this direction here; the number of them.
-
-    A coordinate that grows does so until it is ``reach``; one that shrinks keeps its sign.
-    """
-    found = 0
-    for sign in (1.0, -1.0):
-        length = np.inf
-        for j in range(iterate.size):
-            if direction[j] != 0.0 and sign * direction[j] * iterate[j] >= 0.0:
-                length = min(length, (reach - abs(iterate[j])) / abs(direction[j]))
-        if not 0.0 < length < np.inf:
-            continue
-        step = other if found else one
-        for j in range(iterate.size):
-            step[j] = sign * length * direction[j]
-            if step[j] * iterate[j] < 0.0:
-                step[j] /= 1.0 - step[j] / iterate[j]
-        found += 1
-    return found
+def _curve(width: float, gradient: Any, hessian: Any, iterate: Any, step: Any, point: Any) -> float:
+    """Newton's step where valleys are straight, and the point that it leads to; the slope along it."""
+    p = iterate.size
+    slope, curvature, vectors = np.empty(p), np.empty((p, p)), np.empty((p, p))
+    straightened(iterate, width, gradient, hessian, slope, curvature)
+    eigen(curvature, vectors)
+    largest = 0.0
+    for i in range(p):
+        largest = max(largest, abs(curvature[i, i]))
+    _newton(curvature, vectors, 1e-13 * largest, slope, np.ones(p), step)
+    limited(iterate, slope, step)
+    follow(iterate, width, step, 1.0, point)
+    along = 0.0
+    for j in range(p):
+        along += slope[j] * step[j]
+    return along
 
 
 @kernel("exact", plain=True)
-def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) -> None:
+def _retreat(
+    state: Any,
+    points: Any,
+    gap: float,
+    gradient: Any,
+    width: float,
+    iterate: Any,
+    newton: Any,
+    curved: Any,
+    report: Any,
+) -> None:
     """After a rejected trial: the plain step, then shorter ones; or the other end of a valley."""
+    if state[_PHASE] == _CURVED:
+        rise = gap - state[_GAP]
+        share = shorter(state[_SHARE], rise, state[_SLOPE], points[0], width, gradient, newton)
+        state[_SHARE] = share
+        report[STEP] = share
+        follow(iterate, width, newton, share, points[0])
+        if share == 0.0:
+            finish(report)
+        return
     if state[_PHASE] == _PROBE:
         if state[_SHARE] == 0.0:
-            finish(report)
+            if state[_RESUME] == 0.0:
+                finish(report)
+                return
+            state[_RESUME] = 0.0
+            state[_PHASE] = _CURVED
+            state[_SHARE] = 1.0
+            for j in range(iterate.size):
+                newton[j] = curved[j]
+            follow(iterate, width, newton, 1.0, points[0])
             return
         state[_SHARE] = 0.0
         for j in range(iterate.size):
@@ -193,11 +222,14 @@ def _retreat(state: Any, points: Any, iterate: Any, newton: Any, report: Any) ->
 
 @kernel("exact", signatures.UPDATE, plain=signatures.FEW)
 def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> None:
-    """options: a decrease of the mean loss that is not worth a pass; where r^8 / 12 equals it; bends."""
+    """options: a decrease of the mean loss that is not worth a pass; where r^8 / 12 equals it; whether
+    valleys bend; 1 / n.
+    """
     options, state = own.options, own.state
     gradient, gap, hessian = answers.gradient, answers.gap, answers.hessian
     p = iterate.size
     target = options[0]
+    width = _WIDTH * options[3] ** 0.375
     newton = state[_VECTORS : _VECTORS + p]
     last_newton = state[_VECTORS + p : _VECTORS + 2 * p]
     last = state[_VECTORS + 2 * p : _VECTORS + 3 * p]
@@ -206,7 +238,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
 
     ceiling = state[_GAP] - (0.5 * target if phase == _PROBE else 0.0)
     if phase != _START and not (gap[0] <= ceiling):
-        _retreat(state, points, iterate, newton, report)
+        _retreat(state, points, gap[0], gradient[0], width, iterate, newton, last_newton, report)
         return
     state[_HISTORY] = 1.0 if phase in (_EXTRAPOLATED, _PLAIN) else 0.0
     for j in range(p):
@@ -216,7 +248,10 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
     if phase != _START:
         accept(report, 1.0)
     state[_GAP] = gap[0]
+    state[_RESUME] = 0.0
 
+    bends = p > 1 and options[2] != 0.0
+    whole = hessian[0].copy() if bends else hessian[0]
     values, vectors, units = hessian[0], np.empty((p, p)), np.empty(p)
     _units(values, iterate, units)
     floor = _decompose(values, units, vectors)
@@ -232,10 +267,14 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         length = longest
 
     value = values[lowest, lowest]
+    down = 0.0
+    for j in range(p):
+        down += vectors[j, lowest] * (units[j] * gradient[0, j])
+    # in the lowest direction a valley may be so flat that Newton's model predicts anything
+    across = predicted - 0.5 * down * down / max(abs(value), floor)
     # a direction that the Hessian does not hold may be a valley that bends: with more coordinates
     # than one its floor falls where the straight line rises, and only Newton's steps can follow it
     held = p == 1 or 0.5 * value * options[1] * options[1] > _HELD * target
-    bends = p > 1 and options[2] != 0.0
     if predicted < (_CAUTION if held or bends else _PLATEAU) * target:
         along, reach, ends = 0.0, 0.0, 0
         direction, probe = np.empty(p), np.empty(p)
@@ -254,7 +293,7 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
             for j in range(p):
                 probe[j] = reach * units[j] * vectors[j, lowest]
         elif bends and not held:
-            ends = _bent(iterate, direction, options[1], probe, newton)
+            ends = bent(iterate, direction, options[1], probe, newton)
         if ends == 0 or state[_PROBES] >= _MOST_PROBES:
             finish(report)
             return
@@ -263,6 +302,33 @@ def _update(own: Any, points: Any, answers: Any, iterate: Any, report: Any) -> N
         state[_SHARE] = ends - 1.0
         for j in range(p):
             points[0, j] = iterate[j] + probe[j]
+        return
+
+    small = _ONE * options[3]
+    if bends and across < small and 0.5 * value * (12.0 * small) ** 0.25 < _HELD * small:
+        state[_PHASE] = _CURVED
+        state[_SHARE] = 1.0
+        state[_SLOPE] = _curve(width, gradient[0], whole, iterate, newton, points[0])
+        coarse = _COARSE * options[3]
+        far = (12.0 * coarse) ** 0.125
+        if (
+            state[_PROBES] == 0.0
+            and predicted < _CAUTION * coarse
+            and np.max(np.abs(iterate)) < _MIDDLE * far
+            and 0.5 * value * far * far < _HELD * coarse
+        ):
+            probe, direction = np.empty(p), np.empty(p)
+            for j in range(p):
+                last_newton[j] = newton[j]
+                direction[j] = units[j] * vectors[j, lowest]
+            ends = bent(iterate, direction, far, probe, newton)
+            if ends > 0:
+                state[_PROBES] += 1.0
+                state[_PHASE] = _PROBE
+                state[_SHARE] = ends - 1.0
+                state[_RESUME] = 1.0
+                for j in range(p):
+                    points[0, j] = iterate[j] + probe[j]
         return
 
     state[_PHASE] = _PLAIN
@@ -333,7 +399,7 @@ class NewtonAnderson(Algorithm):
 
     def options(self, rows: float = 1.0) -> Floats:
         target = self.precision / rows
-        return np.array([target, (12.0 * target) ** 0.125, float(self.bends)])
+        return np.array([target, (12.0 * target) ** 0.125, float(self.bends), 1.0 / rows])
 
     def state_size(self, p: int) -> int:
         return _VECTORS + 3 * p

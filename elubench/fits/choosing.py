@@ -10,10 +10,13 @@ import numpy as np
 from elubench import checks
 from elubench.algorithms import LBFGS, Algorithm, GradientDescent, Newton, NewtonAnderson
 from elubench.algorithms.known import commands
+from elubench.models import Model
 from elubench.samples import Sample
 
 # gain in log-likelihood at which NewtonAnderson stops, and for few rows, where a pass costs nothing
 _PRECISION, _PRECISION_OF_FEW, _FEW = 1e-4, 1e-6, 1 << 15
+#: So few numbers have more maxima, and cost nothing.
+FEW_NUMBERS = 4_000
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
 
 
@@ -39,6 +42,15 @@ def tuned(name: str, sample: Sample) -> Algorithm:
     if name == "newton":
         return Newton(gtol=gtol)
     return commands()[name]()
+
+
+def joined(model: Model, algorithm: Algorithm, sample: Sample) -> bool:
+    """Whether valleys join the maxima, along which most runs end at the same one.
+
+    The maxima of few rows are others, and all runs there cost next to nothing.
+    """
+    valleys = isinstance(algorithm, NewtonAnderson) and "scale per coordinate" in model.features
+    return valleys and sample.n * sample.d > FEW_NUMBERS
 
 
 def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:

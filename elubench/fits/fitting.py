@@ -16,7 +16,7 @@ from elubench import checks
 from elubench.algorithms import Algorithm, NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits import evidence, goodness, nulls, placing, regimes, unequal
-from elubench.fits.choosing import check_algorithm, tolerance, tuned
+from elubench.fits.choosing import check_algorithm, joined, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
@@ -61,8 +61,9 @@ def fit(
     run. Few rows without two clear parts have more maxima: random candidates are compared as well, and
     up to four are run. Of more than 16,384 rows a part is enough for this. The estimate from the moments
     of all rows is among the starts, and the only one where a part shows no more than one Gaussian would.
-    If no run ends above one Gaussian, that is the answer. The last pass of a run serves likelihood and
-    regime, too.
+    On the diagonal model, whose maxima valleys join, a second run that is not ahead of the first after
+    three iterations ends there. If no run ends above one Gaussian, that is the answer. The last pass of
+    a run serves likelihood and regime, too.
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
     passes cost too much. ``python -m benchmarks.auto`` counts the passes that every algorithm needs from
@@ -128,12 +129,11 @@ def fit(
     rng = np.random.default_rng(seed)
     further = (model.random_start(train, rng) for _ in range(starts - 1))
     runs, interrupted = ended(
-        chain(begins, further), interrupted, train, model, chosen,
+        chain(begins, further), interrupted, train, used, model, chosen,
+        rivals=len(begins) - 1 if joined(model, chosen, train) else 0,
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
     with interrupts.held() as presses:
-        for one in runs:
-            used.remember(one.final)
         best = runs[0]
         if len(runs) > 1:
             gaps = model.gaps(used, np.stack([one.params for one in runs]))

@@ -8,6 +8,7 @@ import numpy as np
 
 from elubench.algorithms import Moments, NewtonAnderson
 from elubench.checks import Floats
+from elubench.fits.choosing import FEW_NUMBERS
 from elubench.kernels import layout, ready
 from elubench.models import Model
 from elubench.runs import run
@@ -15,8 +16,8 @@ from elubench.samples import Sample
 
 # candidates that are compared again after a step of EM, and after another
 _KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
-# so few numbers have more maxima and cost nothing: random candidates, more steps of EM and more runs
-_FEW_NUMBERS, _RANDOM, _SWEEPS, _RUNS = 4_000, 16, 8, 4
+# for few numbers: random candidates, more steps of EM and more runs
+_RANDOM, _SWEEPS, _RUNS = 16, 8, 4
 _THIN = 1 << 14  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
 _TAKEN = 2  # candidates from there
@@ -62,7 +63,7 @@ def starts(
             return [points[0]]
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
     if part is sample:
-        if 1 < sample.d <= _FEW_NUMBERS / sample.n and shown < _CLEAR:
+        if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
             return _several(model, sample, points, stopped)
         return _two(model, sample, before, gaps, points, np.inf)
     points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
