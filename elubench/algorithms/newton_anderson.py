@@ -157,15 +157,10 @@ def _curve(width: float, gradient: Any, hessian: Any, iterate: Any, step: Any, p
     slope, curvature, vectors = np.empty(p), np.empty((p, p)), np.empty((p, p))
     straightened(iterate, width, gradient, hessian, slope, curvature)
     eigen(curvature, vectors)
-    largest = 0.0
-    for i in range(p):
-        largest = max(largest, abs(curvature[i, i]))
+    largest = np.max(np.abs(np.diag(curvature)))
     _newton(curvature, vectors, 1e-13 * largest, slope, np.ones(p), step)
-    limited(iterate, slope, step)
+    along = limited(iterate, slope, step)
     follow(iterate, width, step, 1.0, point)
-    along = 0.0
-    for j in range(p):
-        along += slope[j] * step[j]
     return along
 
 
@@ -199,8 +194,7 @@ def _retreat(
             state[_RESUME] = 0.0
             state[_PHASE] = _CURVED
             state[_SHARE] = 1.0
-            for j in range(iterate.size):
-                newton[j] = curved[j]
+            newton[:] = curved
             follow(iterate, width, newton, 1.0, points[0])
             return
         state[_SHARE] = 0.0

@@ -57,8 +57,8 @@ def _to_hole(coordinate: float, slope: float) -> float:
 
 
 @kernel("exact", plain=True)
-def limited(iterate: Any, slope: Any, step: Any) -> None:
-    """Cut Newton's step: to a hole, and to a length that is never too much.
+def limited(iterate: Any, slope: Any, step: Any) -> float:
+    """Cut Newton's step: to a hole, and to a length that is never too much; the slope along it.
 
     Where the curvature is negative or close to 0 it says nothing about the length of a step.
     """
@@ -75,6 +75,7 @@ def limited(iterate: Any, slope: Any, step: Any) -> None:
         share = min(share, _to_hole(iterate[longest], down / growth) / growth)
     for j in range(p):
         step[j] *= share
+    return share * down
 
 
 @kernel("exact", plain=True)
