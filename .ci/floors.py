@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 #: Extras whose floors are a promise as well.
 EXTRAS = ("dask", "peers", "sklearn")
+#: What the oldest versions need to be old, too: matplotlib calls what newer ones warn of.
+OLD = ("pyparsing<3.3",)
 
 
 def floors(pyproject: str) -> list[str]:
@@ -37,4 +39,4 @@ def _parts(version: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    print("\n".join(floors((ROOT / "pyproject.toml").read_text())))
+    print("\n".join([*floors((ROOT / "pyproject.toml").read_text()), *OLD]))

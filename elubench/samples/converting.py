@@ -20,7 +20,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.samples import remedies
 from elubench.samples.chunked import Progress
-from elubench.samples.delimited import encoding_of, first_row, has_decimal_commas
+from elubench.samples.delimited import EXACT, encoding_of, first_row, has_decimal_commas
 from elubench.samples.packed import PackedRows, Position, pack_file
 from elubench.samples.reading import check_regular, npy_header, undamaged
 from elubench.samples.stored import ChangedError, NpyRows, as_numbers, chosen
@@ -283,6 +283,7 @@ class _Text:
                 skipinitialspace=True,
                 decimal=decimal,
                 encoding="utf-8",
+                **EXACT,
             )
 
         if not lines.strip():

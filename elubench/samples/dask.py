@@ -28,7 +28,7 @@ from elubench.samples.chunked import (
 )
 from elubench.samples.cluster import EngineError
 from elubench.samples.converting import source_files
-from elubench.samples.delimited import first_row
+from elubench.samples.delimited import EXACT, first_row
 from elubench.samples.reading import npy_header
 from elubench.samples.stored import NpyRows, as_numbers, chosen
 
@@ -290,7 +290,7 @@ def _from_files(paths: Any, threads: int) -> Any:
     names: dict[str, Any] = {"header": 0}
     if headless:
         names = {"header": None, "names": [str(j + 1) for j in range(len(fields))]}
-    return frames.read_csv(named, sep=separator, skipinitialspace=True, **names)
+    return frames.read_csv(named, sep=separator, skipinitialspace=True, **EXACT, **names)
 
 
 def _from_npy(files: list[Path], threads: int) -> Any:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+#: Has pandas before 3.1 read decimals as Python does, and as newer ones do: to the last bit.
+EXACT: dict[str, Any] = {"float_precision": "round_trip"} if pd.__version__ < "3.1" else {}
 _SEPARATORS = ("\t", ";", ",")  # the comma last: it may be part of a number, or of a name
 _NAMES = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _LOOKED_AT = 20  # rows that decide on the separator
@@ -45,6 +47,7 @@ def read_text(path: Path, decimal: str | None = None) -> Text:
             skipinitialspace=True,
             decimal=point,
             encoding=encoding_of(path),
+            **EXACT,
         )
 
     frame, notes = read(decimal or "."), []
