@@ -387,7 +387,7 @@ class TestInterrupts:
     @pytest.mark.parametrize("stacked", [True, False], ids=["stacked", "one by one"])
     def test_of_many_runs_returns_what_there_is(self, stacked, press_in_the_loop):
         """Two that end at once, two that would take for ever; none of it is lost."""
-        n = 500 if stacked else 40_000
+        n = 500 if stacked else 100_000
         samples = [ArraySample(gaussian(n, 1, seed)) for seed in range(4)]
         starts, endless = (
             [[0.3]] * 4,

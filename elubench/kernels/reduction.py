@@ -61,14 +61,15 @@ from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, Tiles, aligned
 _BUFFERS = 3  # in which a pass works, each as long as a tile
 _APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
 
-#: Below this many row-coordinates a parallel region costs more than it saves. Measured on two idle
-#: cores, d = 1: 1.2 times the serial speed at 25,000 of them, 1.3 at 49,000, 1.6 at 150,000.
-PARALLEL_FROM = 32768
+#: Below this many row-coordinates a parallel region may cost more than it saves. With two idle cores to
+#: itself, it pays from 25,000 on. On two virtual cores it did at 400,000 (1.1 to 1.6 times the serial
+#: speed), but took up to twice as long as one thread at 200,000, and more where others are at work.
+PARALLEL_FROM = 1 << 18
 
 
-def worth_threads(tiles: Tiles) -> bool:
+def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
     """Whether a parallel region pays off for data of this size and the available threads."""
-    size = tiles.rows * (2 + tiles.data.shape[1])
+    size = tiles.rows * (2 + tiles.data.shape[1]) * directions
     large = size >= PARALLEL_FROM and tiles.blocks > 1
     return large and parallel_region.usable and numba.get_num_threads() > 1
 
@@ -93,7 +94,7 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     rows = tiles.data.shape[2]
     scratch = aligned(_BUFFERS * (rows + _APART)).reshape(_BUFFERS, -1)
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
-    if not worth_threads(tiles):
+    if not worth_threads(tiles, k):
         ready(pass_serial)(*arguments)
         return out
     with held(), parallel_region.entered() as inside:
