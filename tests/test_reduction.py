@@ -55,7 +55,7 @@ def one_pass(monkeypatch):
     def run(kernel, made, total, u, b, want=ALL):
         used = []
         with monkeypatch.context() as patch:
-            patch.setattr(reduction, "worth_threads", lambda tiles, directions: kernel.endswith("parallel"))
+            patch.setattr(reduction, "worth_threads", lambda tiles, k: kernel.endswith("parallel"))
             patch.setattr(reduction, "ready", lambda found: used.append(found) or ready(found))
             out = reduction.reduce_tiles(made, total, u, b, want)
         assert used == [getattr(reduction, kernel)]
@@ -427,7 +427,7 @@ class TestThreads:
 
         X, _, u, b = problem(scaled(60_000, 60), 2, weighted=False)
         made = packed(X)
-        monkeypatch.setattr(reduction, "worth_threads", lambda tiles, directions: True)
+        monkeypatch.setattr(reduction, "worth_threads", lambda tiles, k: True)
         monkeypatch.setattr(reduction, "ready", fail)
         with pytest.raises(RuntimeError, match="no compiler"):
             reduction.reduce_tiles(made, 1.0, u, b, 0)
@@ -437,7 +437,7 @@ class TestThreads:
         used = []
         X, _, u, b = problem(scaled(60_000, 60), 2, weighted=False)
         made = packed(X)
-        monkeypatch.setattr(reduction, "worth_threads", lambda tiles, directions: True)
+        monkeypatch.setattr(reduction, "worth_threads", lambda tiles, k: True)
         monkeypatch.setattr(reduction, "ready", lambda kernel: used.append(kernel) or ready(kernel))
         through = reduction.reduce_tiles(made, 1.0, u, b, 0)
         with reduction.parallel_region.entered():
