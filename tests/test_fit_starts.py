@@ -110,12 +110,3 @@ def test_fit_by_moments_alone(model):
     assert isinstance(fit.algorithm, eb.Moments)
     assert fit.run.passes <= 2.0
     assert best.gain - 5.0 < fit.gain <= best.gain + 1e-6
-
-
-def test_a_far_row_that_is_there_three_times():
-    """Its own component, as for one row of weight three."""
-    X = np.random.default_rng(3).standard_normal((900, 5))
-    X[:3] = X[0] + 2400.0
-    fit = eb.fit(X)
-    assert fit.gain > 20_000.0
-    assert fit.scale[0] == pytest.approx(np.var(X[3:]), rel=0.02)

@@ -52,10 +52,6 @@ def starts(
     points, _ = model.candidates(part)
     kept = _KEPT_OF_FEW_ROWS if part.n <= _FEW_ROWS else _KEPT
     rounds = [(part, count) for count in (*kept, _TAKEN)]
-    if (
-        part.n <= _FEW_ROWS
-    ):  # a far group may look bad until a step of EM has gone there: all make one
-        rounds.insert(0, (part, len(points) + len(estimates)))
     if part is sample:
         points, rounds[-1] = np.vstack([points, estimates]), (sample, kept[-1])
     for data, count in rounds:
