@@ -60,7 +60,7 @@ class TestPart:
     def test_even_on_sorted_rows(self):
         X = np.sort(np.random.default_rng(0).standard_normal((N, 1)), axis=0)
         sample = eb.ArraySample(X)
-        part = starts._part(sample)
+        part = starts._part(eb.General(), sample)
         assert part.n < 0.6 * N
         assert abs(part.moments().m1[0] - sample.moments().m1[0]) < 0.02
 
@@ -78,17 +78,17 @@ class TestPart:
 
     def test_all_rows_if_they_are_few_or_unlike(self):
         few = eb.ArraySample(np.random.default_rng(0).standard_normal((1000, 2)))
-        assert starts._part(few) is few
+        assert starts._part(eb.General(), few) is few
         far = eb.ArraySample(data("one far row", 2))
-        assert starts._part(far) is far
+        assert starts._part(eb.General(), far) is far
         lattice = eb.LatticeSample.gaussian(10**9, 2, seed=0)
-        assert starts._part(lattice) is lattice
+        assert starts._part(eb.General(), lattice) is lattice
 
     def test_no_weight_in_the_part(self):
         weights = np.zeros(N)
         weights[:100] = 1.0  # in the first tile, which is not taken
         sample = eb.ArraySample(np.random.default_rng(0).standard_normal((N, 1)), weights)
-        assert starts._part(sample) is sample
+        assert starts._part(eb.General(), sample) is sample
 
 
 def test_coinciding_components_are_moved_apart():
@@ -110,3 +110,35 @@ def test_fit_by_moments_alone(model):
     assert isinstance(fit.algorithm, eb.Moments)
     assert fit.run.passes <= 2.0
     assert best.gain - 5.0 < fit.gain <= best.gain + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "rows", "away"),
+    [(900, 5, 3, 2400.0), (12_000, 1, 15, 400.0), (20_000, 5, 15, 360.0), (60_000, 8, 5, 520.0)],
+)
+def test_a_few_far_rows(n, d, rows, away):
+    """They are a component, whether equal or not, although no candidate knows how many they are."""
+    for equal in (True, False):
+        X = np.random.default_rng(3).standard_normal((n, d))
+        X[:rows] = (X[0] if equal else X[:rows]) + away
+        fit = eb.fit(X)
+        assert fit.gain > 0.5 * n
+        assert fit.scale[0] == pytest.approx(np.var(X[rows:]), rel=0.02)
+
+
+def test_a_part_that_is_too_far_out_for_all_rows():
+    """The far rows are a larger share of the part that is looked at first."""
+    rng = np.random.default_rng(5)
+    X, far = rng.standard_normal((20_000, 2)), rng.permutation(20_000)[:100]
+    X[far] = X[far[0]] + 800.0
+    fit = eb.fit(X)
+    assert fit.status == "converged"
+    assert fit.scale[0] == pytest.approx(1.0, rel=0.05)
+
+
+def test_free_weights_see_a_row_that_the_first_look_misses():
+    X = np.random.default_rng(1).standard_normal((60_000, 8))
+    X[7000, 0] += 32.7
+    fit = eb.fit(X, eb.General(mixing="free"))
+    assert fit.gain > 400.0
+    assert any("an outlier" in note for note in fit.notes)

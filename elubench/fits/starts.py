@@ -14,12 +14,13 @@ from elubench.models import Model
 from elubench.runs import run
 from elubench.samples import Sample
 
-# candidates that are compared again after a step of EM, and after another
-_KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = (6, 3), (10, 5), 10_000
+# candidates that are left after a step of EM
+_KEPT, _KEPT_OF_FEW_ROWS, _FEW_ROWS = 3, 5, 10_000
 # for few numbers: random candidates, more steps of EM and more runs
 _RANDOM, _SWEEPS, _RUNS = 16, 8, 4
 _THIN = 1 << 14  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
+_FARTHER = 2.0  # squared distance of their farthest row that may be missing, in units of theirs
 _TAKEN = 2  # candidates from there
 # gain in log-likelihood that data from one Gaussian leave: 99 % of samples stay below, by d
 _NOISE = (4.0, 1.1)
@@ -36,26 +37,34 @@ def starts(
 ) -> list[Floats]:
     """The best start, and others that may belong to other maxima: one, or three for few rows.
 
-    All candidates are compared in one read of the data. A candidate is only a guess, so the better
-    ones are compared again after a step of EM; the step is part of the read. Where components are far
-    apart it goes almost all the way. ``stopped`` is asked after a read whether to leave it at that.
+    A candidate is only a guess, so all of them make a step of EM before they are compared; the step is
+    part of a read, which serves all candidates. Where components are far apart, a step goes almost all
+    the way, also from a guess whose own likelihood is low: the sizes of the parts are not known yet.
+    ``stopped`` is asked after a read whether to leave it at that.
 
     Of many rows a part is enough for that. If it shows no more than data from one Gaussian would, the
     start is the estimate from the moments of all rows, which is as good there. If it shows clearly
     more, its own maximum is the start. In between, all rows decide.
     """
-    part = _part(sample)
+    part = _part(model, sample)
+    found = _found(model, sample, part, stopped)
+    if part is not sample and not all((model.scale(sample, one) > 0.0).all() for one in found):
+        return _found(model, sample, sample, stopped)  # too far out for all rows
+    return found
+
+
+def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> list[Floats]:
+    """The starts that a part of the rows, or all of them, show."""
     estimates = np.empty((0, model.n_params(sample.d)))
     if Moments.needs <= model.features:
         found, _ = model.moment_estimates(sample)
         estimates = np.stack([_apart(model, sample, one) for one in found])
     points, _ = model.candidates(part)
     kept = _KEPT_OF_FEW_ROWS if part.n <= _FEW_ROWS else _KEPT
-    rounds = [(part, count) for count in (*kept, _TAKEN)]
     if part is sample:
-        points, rounds[-1] = np.vstack([points, estimates]), (sample, kept[-1])
-    for data, count in rounds:
-        ranked = _ranked(model, data, points, count)
+        points = np.vstack([points, estimates])
+    for count in (len(points), kept, kept if part is sample else _TAKEN):
+        ranked = _ranked(model, part, points, count)
         if ranked is None:
             return [points[0]]
         before, gaps, points = ranked
@@ -144,13 +153,21 @@ def _apart(model: Model, sample: Sample, params: Floats) -> Floats:
     return model.placed(moments, _CLOSE * close * model.spread(moments))
 
 
-def _part(sample: Sample) -> Sample:
-    """Enough of the rows to find maxima in, unless a few of the others make up much of the spread."""
+def _part(model: Model, sample: Sample) -> Sample:
+    """Enough of the rows to find maxima in, unless a few of the others make up much of the spread.
+
+    Where weights are free, a single row may be a component: one that is far out must not be missing.
+    """
     part = sample.thinned(_THIN)
+    if part is sample:
+        return sample
     some, all_ = part.moments(), sample.moments()
     variance = np.maximum(all_.m2 - all_.m1**2, 0.0)
     off = np.abs(some.m1 - all_.m1) > _ALIKE * np.sqrt(variance)
     off |= np.abs(some.m2 - some.m1**2 - variance) > _ALIKE * variance
+    if model.extra:
+        distances = (np.sum((rows.farthest(1) - all_.m1) ** 2) for rows in (sample, part))
+        off |= next(distances) > _FARTHER * next(distances)
     return sample if off.any() else part
 
 

@@ -55,7 +55,9 @@ def splits(sample: Sample, centre: Floats) -> tuple[list[tuple[Floats, Floats]],
         grid = [(_FAR, x) for x in _UNEQUAL[::2]]
         if place == 0:
             single = math.sqrt(max(sample.n - 1.0, 1.0))
-            grid = [(_FAR, x) for x in (*_UNEQUAL, single)] + [(_NEAR, x) for x in _UNEQUAL[:3]]
+            small = _UNEQUAL[-1] * 2.0 ** np.arange(1.0, max(math.log2(single / _UNEQUAL[-1]), 1.0))
+            grid = [(_FAR, float(x)) for x in (*_UNEQUAL, *small, single)]
+            grid += [(_NEAR, x) for x in _UNEQUAL[:3]]
         for share, x in grid:
             step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
             found.append((step * along, aside * along))

@@ -56,3 +56,14 @@ def best(X, weights, model, starts, iterations, rng):
         else:
             found = max(found, log_likelihood(X, weights, one, two, scale))
     return found
+
+
+def from_parts(X, places, iterations):
+    """The log-likelihood after EM from the means of these rows and of the others, general model."""
+    chosen, weights = np.zeros(len(X), bool), np.ones(len(X))
+    chosen[places] = True
+    one, two = X[~chosen].mean(axis=0), X[chosen].mean(axis=0)
+    scale = X[~chosen].var(axis=0).mean()
+    for _ in range(iterations):
+        one, two, scale = step(X, weights, one, two, scale, "general")
+    return log_likelihood(X, weights, one, two, scale)
