@@ -71,13 +71,13 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         if stopped():
             return [points[0]]
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
+    if shown < 1.0 and sample.n > _THIN and len(estimates) == 1:
+        return [estimates[0]]
     if part is sample:
         if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
             return _several(model, sample, points, stopped)
         return _two(model, sample, before, gaps, points, np.inf)
     points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
-    if len(points) == 1:
-        return [points[0]]
     data = part if shown > _CLEAR else sample
     ranked = _ranked(model, data, points, len(points))
     if ranked is None:
@@ -185,9 +185,13 @@ def _ranked(
     order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
     order = order[: min(count, np.count_nonzero(usable))]
     after = answers.em[order]
-    scales = np.empty((len(after), len(single)))
+    scales, inputs, scale_of = (
+        np.empty((len(after), len(single))),
+        model.inputs(m),
+        model.algebra.scale,
+    )
     for point, scale in zip(after, scales, strict=True):
-        ready(model.algebra.scale)(point, *model.inputs(m), scale)
+        ready(scale_of)(point, *inputs, scale)
     if not (scales > _POINTS * single).all():
         raise ValueError(
             "X must have more than two points, got two points, to which both components shrink: "

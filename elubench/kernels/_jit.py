@@ -33,6 +33,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -215,8 +216,8 @@ def compiled_now(dispatcher: Any) -> Any:
 def _looked_up_once(dispatcher: Any) -> None:
     """Remember where the machine code is.
 
-    Passing a kernel to the loop asks twice, and Numba's answer compares all types of the signature:
-    a tenth of a millisecond, sixteen times per call of the loop.
+    Passing a kernel to the loop asks twice, and Numba's answer compares all types of the signature and
+    searches the symbols of the compiler: a tenth of a millisecond, sixteen times per call of the loop.
     """
     ask, known = dispatcher.get_compile_result, {}
 
@@ -226,6 +227,8 @@ def _looked_up_once(dispatcher: Any) -> None:
         return known[id(signature)][1]
 
     dispatcher.get_compile_result = remembered
+    for result in dispatcher.overloads.values():
+        result.library.get_pointer_to_function = cache(result.library.get_pointer_to_function)
 
 
 @contextmanager

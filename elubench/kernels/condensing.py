@@ -19,12 +19,24 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.lanes import LANES, load, store, where_below, zeros
+from elubench.kernels.lanes import (
+    LANES,
+    added,
+    floor,
+    load,
+    store,
+    store_whole,
+    where_below,
+    zeros,
+)
 
 POINTS = 8  # of a bin
 POWERS = 2 * POINTS  # 0 to 15
 PART_ROWS = 131072  # that one thread sums at a time
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not
+_NEXT = STRIP + LANES  # from a power to the next: 4 KiB apart, they would be taken for each other
+#: Numbers that hold the powers of a strip.
+POWERS_OF_STRIP = 4 * _NEXT
 
 _BITS = np.array([[float(j >> bit & 1) for j in range(LANES)] for bit in range(3)])
 _NOTHING = 1e-15  # of a bin's weight: what is left after subtraction below this is rounding
@@ -32,20 +44,39 @@ _TURNS = 60  # of the QL iteration; two for each eigenvalue are usual
 
 
 @kernel("exact", counted=False)
-def _locate(rows: Any, begin: int, count: int, place: Any, t: Any, bins: Any) -> int:
-    """Local coordinates and bins of a strip of rows; the number of those outside, NaN included.
+def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: Any) -> int:
+    """Powers 1, 2, 4 and 8 of the local coordinates of a strip, and bins; the number of rows outside.
 
-    These are put into one more bin after the last.
+    These, NaN included, are put into one more bin after the last.
     """
     base, inverse, first, beyond = place
-    outside = 0
-    for i in range(count):
+    nothing, far, missed = zeros(), zeros() + beyond, zeros()
+    whole = count // LANES * LANES
+    for i in range(0, whole, LANES):
+        z = (load(rows, begin + i) - base) * inverse
+        below = floor(z)
+        t = where_below(z, beyond, z - below - 0.5, nothing)
+        t = where_below(z, first, nothing, t)
+        below = where_below(z, first, far, where_below(z, beyond, below, far))
+        missed = missed + where_below(below, beyond, nothing, nothing + 1.0)
+        store_whole(bins, i, below - first)
+        t2 = t * t
+        t4 = t2 * t2
+        store(powers, i, t)
+        store(powers, _NEXT + i, t2)
+        store(powers, 2 * _NEXT + i, t4)
+        store(powers, 3 * _NEXT + i, t4 * t4)
+    outside = np.int64(added(missed))
+    for i in range(whole, count):
         z = (rows[begin + i] - base) * inverse
         inside = (z >= first) & (z < beyond)
-        whole = np.floor(z)
-        t[i] = z - whole - 0.5 if inside else 0.0
-        bins[i] = np.int64((whole if inside else beyond) - first)
+        down = np.floor(z)
+        t1 = z - down - 0.5 if inside else 0.0
+        bins[i] = np.int64((down if inside else beyond) - first)
         outside += 0 if inside else 1
+        for j in range(4):
+            powers[j * _NEXT + i] = t1
+            t1 = t1 * t1
     return outside
 
 
@@ -56,16 +87,14 @@ def _add_strip(t: Any, bins: Any, weights: Any, begin: int, count: int, sums: An
     bit0, bit1, bit2 = load(_BITS, 0), load(_BITS, LANES), load(_BITS, 2 * LANES)
     weighted = weights.size > 0
     for i in range(count):
-        t1 = t[i]
-        t2 = t1 * t1
-        t4 = t2 * t2
-        powers = where_below(bit0, 0.5, ones, ones * t1) * where_below(bit1, 0.5, ones, ones * t2)
-        powers = powers * where_below(bit2, 0.5, ones, ones * t4)
+        powers = where_below(bit0, 0.5, ones, ones * t[i])
+        powers = where_below(bit1, 0.5, powers, powers * t[_NEXT + i])
+        powers = where_below(bit2, 0.5, powers, powers * t[2 * _NEXT + i])
         if weighted:
             powers = powers * weights[begin + i]
         at = bins[i] * POWERS
         store(sums, at, load(sums, at) + powers)
-        store(sums, at + LANES, load(sums, at + LANES) + powers * (t4 * t4))
+        store(sums, at + LANES, load(sums, at + LANES) + powers * t[3 * _NEXT + i])
 
 
 class Room(NamedTuple):
@@ -73,7 +102,7 @@ class Room(NamedTuple):
 
     total: Any  # (parts, (bins + 1) * POWERS)
     recent: Any  # the same
-    t: Any  # (parts, STRIP)
+    t: Any  # (parts, POWERS_OF_STRIP): of local coordinates
     bins: Any  # int64 (parts, STRIP)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -249,6 +250,32 @@ if JIT:
         return _lanes(_lanes), codegen
 
     @intrinsic
+    def floor(typingctx: Any, value: Any) -> Any:
+        """The largest whole number that is not above each lane."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(_Vector, [_Vector])
+            name = f"llvm.floor.v{LANES}f64"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+        return _lanes(_lanes), codegen
+
+    @intrinsic
+    def store_whole(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
+        """Write lanes that are whole numbers of at most 2^51 in size to a buffer of int64."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            shifted = builder.fadd(args[2], ir.Constant(_Vector, [1.5 * 2.0**52] * LANES))
+            nought = int(np.float64(1.5 * 2.0**52).view(np.int64))
+            bits = builder.bitcast(shifted, _Bits)
+            whole = builder.sub(bits, ir.Constant(_Bits, [nought] * LANES))
+            where = _pointer(context, builder, signature.args[0], *args[:2])
+            builder.store(whole, builder.bitcast(where, _Bits.as_pointer())).align = 8
+            return context.get_dummy_value()
+
+        return types.void(buffer, types.int64, _lanes), codegen
+
+    @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
         """Prefetch the cache line at position ``at``: a hint, harmless beyond the end.
 
@@ -319,6 +346,12 @@ else:
 
     def power_of_two(shifted: Any) -> Any:  # noqa: D103
         return ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
+
+    def floor(value: Any) -> Any:  # noqa: D103
+        return np.floor(value)
+
+    def store_whole(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
+        buffer[at : at + LANES] = value.astype(np.int64)
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import prange, types
 
-from elubench.kernels._jit import kernel
+from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.lanes import LANES, LINE, added, gather, load, rounded, store, zeros
 from elubench.kernels.layout import M1, W, m2_at
 from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, aligned
@@ -20,9 +20,17 @@ from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, aligned
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
 
+_PARTS = 32  # in which threads share the blocks: none is left with much when another has finished
+
+
 def room_to_pack(d: int) -> Any:
     """Scratch memory for :func:`pack`: two sums of eight numbers for each coordinate."""
     return aligned(2 * d * LANES)
+
+
+def rooms_to_pack(blocks: int, d: int) -> Any:
+    """Scratch memory for :func:`pack_parallel`, by part."""
+    return aligned(min(_PARTS, blocks) * 2 * d * LANES).reshape(-1, 2 * d * LANES)
 
 
 @kernel("exact", counted=False)
@@ -182,6 +190,45 @@ def pack(
                 _fill(source, begin, by_row, by_column, valid, data[tile])
                 verdict = _add_moments_of(data[tile], weights, tile, valid, sums)
             worst = _worse(worst, verdict)
+    return worst
+
+
+@kernel(
+    "parallel",
+    types.int64(
+        types.float64[::1],
+        types.int64,
+        types.int64,
+        types.float64[:, :, ::1],
+        types.float64[:, ::1],
+        types.int64,
+        types.float64[:, :, ::1],
+        types.float64[:, ::1],
+    ),
+    pointer=False,
+)
+def pack_parallel(
+    source: Any,
+    by_row: int,
+    by_column: int,
+    data: Any,
+    weights: Any,
+    n: int,
+    partial: Any,
+    rooms: Any,
+) -> int:
+    """The same for all blocks, shared among threads by part; ``rooms`` has a row for each."""
+    blocks, parts = partial.shape[0], rooms.shape[0]
+    verdicts = np.empty(parts, dtype=np.int64)
+    for part in prange(parts):
+        first, last = blocks * part // parts, blocks * (part + 1) // parts
+        verdicts[part] = pack(
+            borrow(source)[first * BLOCK_ROWS * by_row :], by_row, by_column, first, last,
+            borrow(data), borrow(weights), n, borrow(partial), borrow(rooms)[part],
+        )  # fmt: skip
+    worst = FINE
+    for verdict in verdicts:
+        worst = _worse(worst, verdict)
     return worst
 
 

@@ -269,20 +269,24 @@ class Model(ABC):
         m = e if fitted is None else self.inputs(fitted)
         count, p = points.shape
         u, b = np.empty((count, sample.d)), np.empty(count)
-        for k, point in enumerate(points):
-            b[k] = ready(algebra.direction)(point, *m, u[k])
+        direction, respond = ready(algebra.direction), ready(algebra.respond)
+        for k in range(count):
+            b[k] = direction(points[k], *m, u[k])
         rows = sample.sums(u, b, want, even=self.even)
         curved = (p, p) if want & layout.CURVATURE else (0, 0)
-        em, gradient = np.empty((count, p)), np.empty((count, p))
+        em, gradient = np.empty((2, count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, *curved))
         with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
-            for k, (point, row) in enumerate(zip(points, rows, strict=True)):
-                ready(algebra.respond)(point, *m, row, em[k], gradient[k])
-                if want & layout.LOG_COSH:
-                    log_cosh = row[layout.log_cosh_at(sample.d)]
-                    gaps[k] = ready(algebra.gap)(point, *m, *e, log_cosh)
-                if want & layout.CURVATURE:
-                    ready(algebra.hessian)(point, *m, row, hessian[k])
+            for k in range(count):
+                respond(points[k], *m, rows[k], em[k], gradient[k])
+            if want & layout.LOG_COSH:
+                gap, at = ready(algebra.gap), layout.log_cosh_at(sample.d)
+                for k in range(count):
+                    gaps[k] = gap(points[k], *m, *e, rows[k, at])
+            if want & layout.CURVATURE:
+                bend = ready(algebra.hessian)
+                for k in range(count):
+                    bend(points[k], *m, rows[k], hessian[k])
         return Answers(em, gradient, gaps, hessian)
 
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:

@@ -18,6 +18,7 @@ _RADII = (0.1, 0.35, 0.7, 0.9)  # half distances to try, in units of the data's 
 _LEADING = 3  # directions along which parts of unequal size are looked for
 # sqrt(larger / smaller part) to try: 1 is 50/50, 1.6 is 72/28, 2.5 is 86/14, 4 is 94/6
 _UNEQUAL = (1.0, 1.6, 2.5, 4.0, 8.0)
+_TAILS = 2.0  # times the root of the kurtosis: x up to which parts may be
 _NEAR, _FAR = 0.6, 0.95  # share of the spread that lies between the parts, square root
 
 
@@ -41,24 +42,38 @@ def steps(sample: Sample, centre: Floats, units: Floats | None = None) -> tuple[
     return [each * scales * direction for each in halves], passes
 
 
-def splits(sample: Sample, centre: Floats) -> tuple[list[tuple[Floats, Floats]], int]:
+def splits(
+    sample: Sample, centre: Floats, units: Floats
+) -> tuple[list[tuple[Floats, Floats]], int]:
     """Half differences and half sums (about the centre) of parts of unequal size; passes made.
 
     Parts with the shares x^2 / (1 + x^2) and 1 / (1 + x^2) of the rows lie 1 / x and x standard
-    deviations on either side of the mean if nothing but their distance spreads the data. The last x
+    deviations on either side of the mean if nothing but their distance spreads the data. Their kurtosis
+    is x^2 + 1 / x^2 - 1 then, so no larger x is worth a try than the data's kurtosis allows, or than
     makes a part of a single row.
     """
-    lengths, vectors, passes = leading(sample, centre, np.ones(sample.d), _LEADING)
+    lengths, vectors, passes = leading(sample, centre, units, _LEADING)
+    single, fourth = math.sqrt(max(sample.n - 1.0, 1.0)), None
+    if sample.d <= PAIRS_UP_TO:
+        fourth, passes = sample.shape_about(centre, units).fourth, passes + 1
     found = []
     for place, (length, direction) in enumerate(zip(lengths, vectors, strict=True)):
-        along = math.sqrt(max(float(length), 0.0)) * direction
+        along = math.sqrt(max(float(length), 0.0)) * units * direction
+        most = single
+        if fourth is not None and length > 0.0:  # the roots of fourth moments add up at most
+            root = float(np.abs(direction) @ fourth**0.25)
+            most = min(single, _TAILS * root * root / float(length))
         grid = [(_FAR, x) for x in _UNEQUAL[::2]]
         if place == 0:
-            single = math.sqrt(max(sample.n - 1.0, 1.0))
-            small = _UNEQUAL[-1] * 2.0 ** np.arange(1.0, max(math.log2(single / _UNEQUAL[-1]), 1.0))
-            grid = [(_FAR, float(x)) for x in (*_UNEQUAL, *small, single)]
-            grid += [(_NEAR, x) for x in _UNEQUAL[:3]]
+            grid = [(_FAR, x) for x in _UNEQUAL] + [(_NEAR, x) for x in _UNEQUAL[:3]]
+            small = 2.0 * _UNEQUAL[-1]
+            while small < most:
+                grid.append((_FAR, small))
+                small *= 2.0
+            grid.append((_FAR, single))
         for share, x in grid:
+            if x > most and x > _UNEQUAL[1]:
+                continue
             step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
             found.append((step * along, aside * along))
             if x > 1.0:
@@ -79,8 +94,7 @@ def leading(
     if d <= PAIRS_UP_TO:
         if d == 1:
             return (sample.moments().m2 - centre**2) / units**2, np.ones((1, 1)), 0
-        second = sample.curvature_moments(np.zeros(d)).c2 - np.outer(centre, centre)
-        second = second / units / units[:, None]
+        second = sample.shape_about(centre, units).second
         # LAPACK rescales numbers beyond 1e146 or so, not by a power of two: the bits would differ
         size = math.ldexp(1.0, math.frexp(float(np.max(np.abs(second))))[1])
         values, vectors = np.linalg.eigh(second / size)

@@ -124,7 +124,7 @@ class General(Model):
     def candidates(self, sample: Sample) -> tuple[Floats, int]:
         """Parts of equal and of unequal size, along the leading directions."""
         moments = sample.moments()
-        found, passes = directions.splits(sample, self.centre(moments))
+        found, passes = directions.splits(sample, self.centre(moments), self.spread(moments))
         found = [(step, aside) for step, aside in found if step.any()]
         if self.mixing == "free":  # a part may be a single row that is far from the others
             rest = 1.0 - 1.0 / max(sample.n, 2)

@@ -23,6 +23,7 @@ from elubench.kernels import (
     compile_seconds,
     compiled_now,
     interrupts,
+    is_ready,
     layout,
     loops,
     ready,
@@ -100,6 +101,12 @@ def driver_for(setup: Setup, asked: str) -> Driver:
 
 def make_ready(setup: Setup, driver: Driver) -> None:
     """Compile, or load from the cache, what this driver will call and nothing else."""
+    for each in _called(setup, driver):  # the loop takes pointers to machine code
+        compiled_now(each) if driver is compiled else ready(each)
+
+
+def _called(setup: Setup, driver: Driver) -> list[Any]:
+    """The kernels that a driver calls."""
     if driver is compiled:
         train = data_of(setup.train, setup)
         threads = _wanted_threads(train, data_of(setup.held, setup))
@@ -117,8 +124,7 @@ def make_ready(setup: Setup, driver: Driver) -> None:
             kernels.append(algebra.error)
     if driver in (python, python_first):
         kernels.append(setup.algorithm.update)
-    for each in kernels:  # the loop takes pointers to machine code
-        compiled_now(each) if driver is compiled else ready(each)
+    return kernels
 
 
 def drive(setup: Setup, driver: Driver) -> tuple[Clock, bool]:
@@ -169,8 +175,9 @@ def compiled(setup: Setup, clock: Clock) -> None:
 
 
 def python_first(setup: Setup, clock: Clock) -> None:
-    """A number of passes from Python, and only then the compiled loop."""
-    python(setup, clock, _SHORT)
+    """The compiled loop; if it is not compiled yet, only after a number of passes from Python."""
+    if not all(map(is_ready, _called(setup, compiled))):
+        python(setup, clock, _SHORT)
     if setup.work.counters[loops.STATUS] == loops.RUNNING:
         make_ready(setup, compiled)
         compiled(setup, clock)

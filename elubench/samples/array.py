@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import layout, packing, tiles
+from elubench.kernels import layout, packing, reduction, tiles
 from elubench.kernels._jit import ready
-from elubench.kernels.region import threads
+from elubench.kernels.interrupts import held
+from elubench.kernels.region import parallel_region, threads
 from elubench.kernels.tiles import BLOCK_ROWS, Tiles
 from elubench.samples.base import PackedSample, Sample, thin_places
 
 _CHUNK_NUMBERS = 1 << 16  # a copy of so many still is in the cache when it is packed
 _THREADS_FROM = 8  # chunks, below which starting threads costs more than they save
-_TURNS = 8  # of each thread, so that none is left with much when another has finished
 
 
 class ArraySample(PackedSample):
@@ -118,10 +118,16 @@ def _pack(X: Any, packed: Tiles) -> Floats:
     """Fill the tiles, by several threads if X is large; the sums of moments of the blocks."""
     n, d = packed.rows, packed.data.shape[1]
     partial = np.empty((packed.blocks, 1, layout.moments_width(d)))
+    if _plain(X) and reduction.worth_threads(packed):
+        with held(), parallel_region.entered() as inside:
+            if inside:
+                rooms = packing.rooms_to_pack(packed.blocks, d)
+                filled = packed.data, packed.weights, n, partial, rooms
+                verdict = ready(packing.pack_parallel)(*_source(X, 0, n), *filled)
+                check_verdicts([verdict], X)
+                return partial
     step = max(1, _CHUNK_NUMBERS // (BLOCK_ROWS * d))
     count = threads() if packed.blocks >= _THREADS_FROM * step and isinstance(X, np.ndarray) else 1
-    if _plain(X) and (X.flags.c_contiguous or X.flags.f_contiguous):  # nothing is copied
-        step = max(step, -(-packed.blocks // (_TURNS * count)))
     chunks = range(0, packed.blocks, step)
     pack = ready(packing.pack)
 
@@ -140,8 +146,10 @@ def _pack(X: Any, packed: Tiles) -> Floats:
 
 
 def _plain(X: Any) -> bool:
-    """Whether the kernel can read X as it is, if it is contiguous."""
-    return type(X) is np.ndarray and X.dtype == np.float64 and X.flags.writeable
+    """Whether the kernel can read X as it is."""
+    if type(X) is not np.ndarray or X.dtype != np.float64 or not X.flags.writeable:
+        return False
+    return X.flags.c_contiguous or X.flags.f_contiguous
 
 
 def _source(X: Any, start: int, stop: int) -> tuple[Floats, int, int]:

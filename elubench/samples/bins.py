@@ -59,7 +59,7 @@ class Bins:
         high = checks.real(high, "high", low, LARGEST)
         widest = (high - low) / _LEAST_BINS
         if largest_u is not None:
-            widest = min(widest, REACH / checks.real(largest_u, "largest_u", above=0.0))
+            widest = REACH / checks.real(largest_u, "largest_u", above=0.0)
         exponent = math.frexp(widest)[1] - 1
         if exponent <= -1000 or (high - low) / 2.0**exponent > _MOST_BINS:
             raise ValueError(
@@ -100,11 +100,11 @@ class Bins:
                 adding = condensing.add_parallel if inside else condensing.add_serial
                 ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[: len(found)].sum(axis=0).reshape(-1, condensing.POWERS)[:-1]
-            self._push(1, np.ldexp(sums, shift))
+            self._push(1, _shifted(sums, shift))
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where], X)
             kept = np.ones(len(where)) if weights is None else own[where]
-            self._outside.append((rows[where][kept > 0.0], np.ldexp(kept[kept > 0.0], shift)))
+            self._outside.append((rows[where][kept > 0.0], _shifted(kept[kept > 0.0], shift)))
             self.n_weighted += int(len(rows) if weights is None else np.count_nonzero(own))
         self.n += len(X)
 
@@ -170,6 +170,11 @@ class Bins:
         return exponent - self._exponent
 
 
+def _shifted(numbers: Floats, by: int) -> Floats:
+    """Numbers times 2^by, without the slow call where that is 1."""
+    return np.ldexp(numbers, by) if by else numbers
+
+
 def scaled(weights: Floats | None) -> tuple[Floats | None, int]:
     """Weights divided by a power of two so that none is above 1, and its exponent."""
     if weights is None:
@@ -187,7 +192,8 @@ def check_rows(rows: Floats, X: Any) -> None:
 
 
 def _room(parts: int, bins: int) -> condensing.Room:
-    """Memory to sum in; sums begin at cache lines."""
+    """Memory to sum in; all of it begins at cache lines."""
     total, recent = aligned(2 * parts * (bins + 1) * condensing.POWERS).reshape(2, parts, -1)
-    strips = np.empty((parts, condensing.STRIP), dtype=np.int64)
-    return condensing.Room(total, recent, np.empty((parts, condensing.STRIP)), strips)
+    powers = aligned(parts * condensing.POWERS_OF_STRIP).reshape(parts, -1)
+    strips = aligned(parts * condensing.STRIP).view(np.int64).reshape(parts, -1)
+    return condensing.Room(total, recent, powers, strips)

@@ -219,9 +219,9 @@ class ChunkedSample(Sample):
         if self.d > 1 or self._rows < CONDENSED_FROM:
             return self
         look = rows_to_look_at(self._rows)
-        low, high = range_of(self._moved(self._pieces(look, 1)[0])[:, 0])
-        bins = Bins(low, high)
-        for _, part in self._made(partial(_condense, low=low, high=high), "condensing"):
+        bounds = range_of(self._moved(self._pieces(look, 1)[0])[:, 0])
+        bins = Bins(*bounds)
+        for _, part in self._made(partial(_condense, bounds=bounds), "condensing"):
             bins.merge(part)
         points = bins.points()._replace(n=self.n)
         sample = CondensedSample.of(points, lambda: self, self.picked)
@@ -327,8 +327,8 @@ def _unpacked(chunk: Chunk) -> tuple[Floats, Floats]:
     return rows, np.ldexp(weights.reshape(-1)[:n], chunk.exponent)
 
 
-def _condense(chunk: Chunk, low: float, high: float) -> Bins:
-    tiles, bins = chunk.tiles, Bins(low, high)
+def _condense(chunk: Chunk, bounds: tuple[float, float, float]) -> Bins:
+    tiles, bins = chunk.tiles, Bins(*bounds)
     weights = tiles.weights.reshape(-1)[: tiles.rows] if tiles.weights.size else None
     bins.add_scaled(tiles.data.reshape(-1, 1)[: tiles.rows], weights, chunk.exponent)
     return bins

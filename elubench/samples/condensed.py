@@ -42,6 +42,9 @@ _FEW_ROWS = 8192  # are all kept: condensing would leave as many points
 _LOOKED_AT = 4096  # rows that decide on the range
 # The range goes so far beyond these rows, but at most so many interquartile ranges from their median.
 _MARGIN, _FAR = 0.15, 24.0
+_FINE = (
+    40.0  # bins in the interquartile range, at least: candidates at which a fit starts are served
+)
 
 
 class CondensedSample(PackedSample):
@@ -61,11 +64,15 @@ class CondensedSample(PackedSample):
         if not isinstance(X, ArraySample):
             rows = checks.table(X)
             given = checks.weights(weights, len(rows))
-            self._set(
-                _condensed(rows, *scaled(given)),
-                lambda: ArraySample(rows, given),
-                lambda count: rows_of(rows, picks(len(rows), given, count)),
-            )
+            looked = rows_of(rows, rows_to_look_at(len(rows)))
+
+            def pick(count: int) -> Floats:
+                if given is None and count == _LOOKED_AT:
+                    return looked
+                return rows_of(rows, picks(len(rows), given, count))
+
+            points = _condensed(rows, *scaled(given), looked)
+            self._set(points, lambda: ArraySample(rows, given), pick)
             return
         if weights is not None:
             raise ValueError("weights must be None for an ArraySample, which has its own")
@@ -73,7 +80,8 @@ class CondensedSample(PackedSample):
             raise ValueError(f"X must have one column to be condensed, got {X.d}")
         packed = X.tiles.data.reshape(-1, 1)[: X.n]
         own = X.tiles.weights.reshape(-1)[: X.n] if X.tiles.weights.size else None
-        self._set(_condensed(packed, own, X.exponent), lambda: X, X.picked)
+        looked = packed[rows_to_look_at(X.n)]
+        self._set(_condensed(packed, own, X.exponent, looked), lambda: X, X.picked)
 
     @classmethod
     def of(
@@ -141,28 +149,31 @@ class CondensedSample(PackedSample):
             share = np.maximum(1.0, x**2 / self.moments().m2)
             return float(np.sum(weights * share * np.exp(lost)) / self.total)
 
-    def _far(self, u: Floats, b: Floats) -> NDArray[np.bool_]:
-        """For which directions (k, 1) the points would not do."""
+    def _far(self, u: Floats, b: Floats) -> NDArray[np.bool_] | None:
+        """For which directions (k, 1) the points would not do; None if they do for all."""
+        if all(abs(one) <= self.largest_u for one in u[:, 0].tolist()):
+            return None
         far: NDArray[np.bool_] = np.abs(u[:, 0]) > self.largest_u
         for place in np.flatnonzero(far):
             one = float(u[place, 0]), float(b[place])
             if one not in self._losses:
                 self._losses[one] = self._lost(*one)
             far[place] = not self._losses[one] <= _LOST
-        return far
+        return far if far.any() else None
 
     @property
     def share(self) -> float:
         return self.condensed_to / self.n
 
     def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
-        of_all = int(np.count_nonzero(self._far(u, b)))
+        far = self._far(u, b)
+        of_all = 0 if far is None else int(np.count_nonzero(far))
         made = [(of_all, 1.0), (len(u) - of_all, self.share)]
         return [(Read(PASS, want, count), share) for count, share in made if count]
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         far = self._far(u, b)
-        if not far.any():
+        if far is None:
             return super().sums(u, b, want, even)
         out = np.empty((len(u), layout.width(1, want)))
         out[far] = self.full().sums(u[far], b[far], want, even)
@@ -221,8 +232,8 @@ class Condenser(Bins):
         return CondensedSample.of(self.points(), None)
 
 
-def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
-    """A table that has been checked, at once."""
+def _condensed(X: Any, weights: Floats | None, exponent: int, looked: Floats) -> Points:
+    """A table that has been checked, at once; some of its rows decide on the range."""
     n = len(X)
     if n <= _FEW_ROWS and X.shape[1] == 1:
         rows = rows_of(X, slice(0, n)).reshape(-1)
@@ -231,32 +242,32 @@ def _condensed(X: Any, weights: Floats | None, exponent: int) -> Points:
         none, some = np.empty(0), kept > 0.0
         count = int(np.count_nonzero(some))
         return Points(0.0, none, none, rows[some], kept[some], exponent, n, count, math.inf)
-    bins = Bins(*range_of(rows_of(X, rows_to_look_at(n))[:, 0]))
+    bins = Bins(*range_of(looked[:, 0]))
     bins.add_scaled(X, weights, exponent)
     return bins.points()
 
 
 def rows_to_look_at(n: int) -> NDArray[np.int64]:
-    """Numbers of rows that decide on the range: one at random from each of many equal parts."""
-    at = (np.arange(_LOOKED_AT) + np.random.default_rng(0).random(_LOOKED_AT)) / _LOOKED_AT
-    return (at * n).astype(np.int64)
+    """Numbers of rows that decide on the range."""
+    places: NDArray[np.int64] = picks(n, None, _LOOKED_AT)
+    return places
 
 
-def range_of(rows: Floats) -> tuple[float, float]:
-    """Where most rows are, judged by some of them."""
-    rows = np.sort(rows)
+def range_of(rows: Floats) -> tuple[float, float, float]:
+    """Where most rows are, judged by some of them, and the directions |u| that bins must serve."""
     rows = rows[np.abs(rows) <= LARGEST]
     if not rows.size:
-        return -1.0, 1.0
-    lowest, middle, highest = (float(rows[place]) for place in (0, len(rows) // 2, -1))
-    reach = highest - lowest
+        return -1.0, 1.0, 1.0
     quarter = len(rows) // 4
-    spread = float(rows[3 * quarter] - rows[quarter]) or reach
+    places = [0, quarter, len(rows) // 2, 3 * quarter, len(rows) - 1]
+    lowest, lower, middle, upper, highest = np.partition(rows, places)[places].tolist()
+    reach = highest - lowest
+    spread = upper - lower or reach
     if reach == 0.0:  # any range that float64 can cut into bins
         spread = reach = max(2.0**-20 * abs(middle), 1e-280)
     low = max(lowest - _MARGIN * reach, middle - _FAR * spread, -0.99 * LARGEST)
     high = min(highest + _MARGIN * reach, middle + _FAR * spread, 0.99 * LARGEST)
-    return low, high
+    return low, high, REACH * _FINE / min(spread, high - low)
 
 
 def _moved(pick: Callable[[int], Floats | None], origin: Floats, count: int) -> Floats | None:

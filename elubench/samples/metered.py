@@ -78,16 +78,17 @@ class Metered(Sample):
         return shape
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
-        known: list[Floats | None] = [None] * len(u)
-        with np.errstate(all="ignore"):  # too large to square
-            sizes = np.sqrt(u**2 @ self.moments().m2) + np.abs(b)
-            if self._known or (self._shape is not None and (sizes <= _SHORT).any()):
-                known = [self._recalled(*each, want) for each in zip(u, b, sizes, strict=True)]
-        missing = [place for place, row in enumerate(known) if row is None]
-        if len(missing) == len(u):
+        known: list[Floats | None] = []
+        if self._known or self._shape is not None:
+            with np.errstate(all="ignore"):  # too large to square
+                sizes = np.sqrt(u**2 @ self.moments().m2) + np.abs(b)
+                if self._known or (sizes <= _SHORT).any():
+                    known = [self._recalled(*each, want) for each in zip(u, b, sizes, strict=True)]
+        if all(row is None for row in known):
             self._note(self.inner.reads_for(u, b, want))
             rows = self.inner.sums(u, b, want, even=even)
         else:
+            missing = [place for place, row in enumerate(known) if row is None]
             rows = np.empty((len(u), layout.width(self.d, want)))
             if missing:
                 self._note(self.inner.reads_for(u[missing], b[missing], want))
