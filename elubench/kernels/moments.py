@@ -87,7 +87,7 @@ def _shape_block(
                 sums[third + j] += added(s3)
                 sums[third + d + j] += added(s4)
             last = ahead + d * m if d > 4 else ahead
-            add_pairs(own, z[:d], m, sums, np.int64(0), data, ahead, last)
+            add_pairs(own, z[:d], m, sums, np.int64(-1), np.int64(0), data, ahead, last)
             ahead += d * m
 
 

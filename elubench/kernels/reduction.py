@@ -41,6 +41,7 @@ from elubench.kernels.layout import (
     CURVATURE,
     T0,
     c0_at,
+    c1_at,
     c2_at,
     log_cosh_at,
     width,
@@ -163,8 +164,9 @@ def _reduce_block(
                 if 1 < d <= 4:
                     add_curvature(spare, x, m, out)
                 else:
-                    add_moments(spare, x, m, out, c0_at(d), data, following)
-                    add_pairs(spare, x, m, out, c2_at(d), data, rest, following + d * rows)
+                    out[c0_at(d)] += total_of(spare, m)
+                    ends = following + d * rows
+                    add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
             weigh(y, weights, tile, valid, m)
             add_moments(y, x, m, out, np.int64(T0), data, following)
 

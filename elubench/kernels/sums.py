@@ -156,11 +156,14 @@ def strip_rows(d: int) -> int:
 
 
 @kernel("exact", counted=False)
-def add_pairs(c: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int, last: int) -> None:
+def add_pairs(
+    c: Any, x: Any, m: int, out: Any, single: int, at: int, data: Any, ahead: int, last: int
+) -> None:
     """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
 
-    Every coordinate is read many times, so rows are taken in strips that stay in the level-1 cache.
-    Meanwhile the numbers of data from ``ahead`` to ``last`` are fetched.
+    The sums of c x_i are added to out[single:] on the way, if that is not negative. Every coordinate is
+    read many times, so rows are taken in strips that stay in the level-1 cache. Meanwhile the numbers of
+    data from ``ahead`` to ``last`` are fetched.
     """
     d, rows = x.shape
     strip = strip_rows(d)
@@ -173,22 +176,35 @@ def add_pairs(c: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int, 
                 at0, at1, at2, at3 = _four(j, next_one + 1, rows)
                 s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
                 r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
-                for k in range(begin, end, LANES):
-                    fetch(data, ahead)
-                    ahead = min(ahead + LINE, last)
-                    value = load(c, k)
-                    p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
-                    x0, x1, x2, x3 = (
-                        load(x, at0 + k),
-                        load(x, at1 + k),
-                        load(x, at2 + k),
-                        load(x, at3 + k),
-                    )
-                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
-                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
+                if j == 0 and single >= 0:
+                    s, r = zeros(), zeros()
+                    for k in range(begin, end, LANES):
+                        value = load(c, k)
+                        p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
+                        s, r = s + p, r + q
+                        x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
+                        s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
+                        r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
+                    out[single + i] += added(s)
+                    if next_one > i:
+                        out[single + next_one] += added(r)
+                else:
+                    for k in range(begin, end, LANES):
+                        fetch(data, ahead)
+                        ahead = min(ahead + LINE, last)
+                        value = load(c, k)
+                        p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
+                        x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
+                        s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
+                        r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
                 _add_four(s0, s1, s2, s3, j, i + 1, out, place)
                 if next_one > i:
                     _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
+
+
+@kernel("exact")
+def _loaded(x: Any, at0: int, at1: int, at2: int, at3: int) -> tuple[Any, Any, Any, Any]:
+    return load(x, at0), load(x, at1), load(x, at2), load(x, at3)
 
 
 @kernel("exact", inline=True, counted=False)
