@@ -168,11 +168,11 @@ def fit(
         notes.append("the fit was interrupted; this is the best point that it had found")
     located, scale = model.ordered(params), model.scale(fitted, params)
     shares = model.weights(params)
-    size, rows = sample.n, sample.picked(goodness.ROWS)
+    size, picked = sample.n, sample.picker(goodness.ROWS)
 
     def gathered() -> regimes.Signs:
         modes = found.half_distance > regimes.TWO_MODES
-        shape = goodness.shape(model, rows, size, params, scale, modes)
+        shape = goodness.shape(model, picked(), size, params, scale, modes)
         null = nulls.critical(model, moments.weight, len(moments.m1), level)
         return evidence.signs(found, factor, null, moments.weight, shape)
 

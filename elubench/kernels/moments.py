@@ -1,8 +1,8 @@
-"""Second, third and fourth moments about a centre, in one read of the data.
+"""Second and fourth moments about a centre, in one read of the data.
 
 For z = (x - centre) / unit, coordinate by coordinate, a row of results is
 
-    mean w z_i z_j (d (d + 1) / 2: the lower triangle, row by row), mean w z_j^3 (d), mean w z_j^4 (d)
+    mean w z_i z_j (d (d + 1) / 2: the lower triangle, row by row), mean w z_j^4 (d)
 
 Subtracting first keeps the digits that differences of raw moments lose, and a unit close to the data's
 own keeps fourth powers from overflowing. Blocks and the order of their sums are those of
@@ -33,8 +33,8 @@ def pairs(d: int) -> int:
 def reduce_shape(tiles: Tiles, total: float, centre: Any, units: Any) -> Any:
     """One read: a row of results, see above."""
     d = tiles.data.shape[1]
-    partial = np.empty((tiles.blocks, 1, pairs(d) + 2 * d))
-    out = np.empty((1, pairs(d) + 2 * d))
+    partial = np.empty((tiles.blocks, 1, pairs(d) + d))
+    out = np.empty((1, pairs(d) + d))
     scratch = aligned((d + 1) * strip_rows(d)).reshape(d + 1, -1)
     factors = 1.0 / units
     arguments = (
@@ -62,7 +62,7 @@ def _shape_block(
     data: Any, weights: Any, n: int, block: int, centre: Any, factors: Any, z: Any, sums: Any
 ) -> None:
     d, rows = data.shape[1], data.shape[2]
-    third = d * (d + 1) // 2
+    fourth = d * (d + 1) // 2
     sums[:] = 0.0
     tiles, strip, own = BLOCK_ROWS // rows, z.shape[1], z[d]
     for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
@@ -75,17 +75,15 @@ def _shape_block(
                 if weights.shape[0] > 0:
                     own[i] = weights[tile, begin + i]
             for j in range(d):
-                s3, s4 = zeros(), zeros()
+                s = zeros()
                 for i in range(0, m, LANES):
                     if d <= 4:  # with more, there is time while pairs are summed
                         fetch(data, ahead + j * m + i)
                     value = (load(x, j * rows + begin + i) - centre[j]) * factors[j]
                     store(z, j * strip + i, value)
-                    power = load(own, i) * value * value * value
-                    s3 = s3 + power
-                    s4 = s4 + power * value
-                sums[third + j] += added(s3)
-                sums[third + d + j] += added(s4)
+                    square = value * value
+                    s = s + load(own, i) * square * square
+                sums[fourth + j] += added(s)
             last = ahead + d * m if d > 4 else ahead
             add_pairs(own, z[:d], m, sums, np.int64(-1), np.int64(0), data, ahead, last)
             ahead += d * m

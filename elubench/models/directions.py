@@ -18,6 +18,8 @@ _RADII = (0.1, 0.35, 0.7, 0.9)  # half distances to try, in units of the data's 
 _LEADING = 3  # directions along which parts of unequal size are looked for
 # sqrt(larger / smaller part) to try: 1 is 50/50, 1.6 is 72/28, 2.5 is 86/14, 4 is 94/6
 _UNEQUAL = (1.0, 1.6, 2.5, 4.0, 8.0)
+_SHORT = 0.1  # largest x.u + b at which tanh is a cubic polynomial, to a per cent of its bend
+_MANY = 1e8  # rows: a direction that is shorter yet would leave no digits
 _TAILS = 2.0  # times the root of the kurtosis: x up to which parts may be
 _NEAR, _FAR = 0.6, 0.95  # share of the spread that lies between the parts, square root
 
@@ -53,16 +55,13 @@ def splits(
     makes a part of a single row.
     """
     lengths, vectors, passes = leading(sample, centre, units, _LEADING)
-    single, fourth = math.sqrt(max(sample.n - 1.0, 1.0)), None
-    if sample.d <= PAIRS_UP_TO:
-        fourth, passes = sample.shape_about(centre, units).fourth, passes + 1
+    axes = np.sqrt(np.maximum(lengths, 0.0))[:, None] * vectors * units
+    with np.errstate(invalid="ignore"):
+        tails = _TAILS * np.sqrt(kurtosis(sample, centre, units, axes))
+    single = math.sqrt(max(sample.n - 1.0, 1.0))
     found = []
-    for place, (length, direction) in enumerate(zip(lengths, vectors, strict=True)):
-        along = math.sqrt(max(float(length), 0.0)) * units * direction
-        most = single
-        if fourth is not None and length > 0.0:  # the roots of fourth moments add up at most
-            root = float(np.abs(direction) @ fourth**0.25)
-            most = min(single, _TAILS * root * root / float(length))
+    for place, along in enumerate(axes):
+        most = min(single, float(tails[place])) if tails[place] > 0.0 else single
         grid = [(_FAR, x) for x in _UNEQUAL[::2]]
         if place == 0:
             grid = [(_FAR, x) for x in _UNEQUAL] + [(_NEAR, x) for x in _UNEQUAL[:3]]
@@ -78,7 +77,24 @@ def splits(
             found.append((step * along, aside * along))
             if x > 1.0:
                 found.append((step * along, -aside * along))
-    return found, passes
+    return found, passes + 1
+
+
+def kurtosis(sample: Sample, centre: Floats, units: Floats, axes: Floats) -> Floats:
+    """The kurtosis (k,) of the rows along axes (k, d), each as long as their standard deviation.
+
+    With y = (x - centre) . axis / |axis|^2, of variance 1, tanh(e y) = e y - (e y)^3 / 3 + ..., and no y
+    is beyond the root of n: one pass along directions that short gives the mean of y^4.
+    """
+    if sample.d == 1:
+        return sample.shape_about(centre, units).excess_kurtosis + 3.0
+    square = np.maximum(np.sum(axes**2, axis=1), np.finfo(np.float64).tiny)
+    e = _SHORT / math.sqrt(min(sample.n, _MANY))
+    u = e * axes / square[:, None]
+    t0, t1, _ = sample.tanh_moments(u, -(u @ centre))
+    bent = np.sum(u * (t1 - t0[:, None] * centre), axis=1)
+    found: Floats = 3.0 * (1.0 - bent / e**2) / e**2
+    return found
 
 
 def leading(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,6 +90,9 @@ class ArraySample(PackedSample):
         places = picks(self.n, self.row_weights(), count)
         size = self.tiles.data.shape[2]
         return np.ascontiguousarray(self.tiles.data[places // size, :, places % size])
+
+    def picker(self, count: int) -> Callable[[], Floats | None]:
+        return partial(self.picked, count)  # these rows are the sample's own
 
     def rows(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows start to stop as an (m, d) array, unpacked from the tiles."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +34,9 @@ class RawMoments(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Means of z z^T (d, d), z^3 (d,) and z^4 (d,), where z is the row less a centre, over units."""
+    """Means of z z^T (d, d) and z^4 (d,), where z is the row less a centre, over units."""
 
     second: Floats
-    third: Floats
     fourth: Floats
 
     @property
@@ -134,6 +134,11 @@ class Sample(ABC):
         """At most this many of the rows (m, d), spread over all of them; None if rows are not kept."""
         return None
 
+    def picker(self, count: int) -> Callable[[], Floats | None]:
+        """Gives :meth:`picked` later, when a file, a cluster or the caller's array may have changed."""
+        rows = self.picked(count)
+        return lambda: rows
+
     def farthest(self, count: int) -> Floats:
         """Up to so many rows (k, d), those farthest from the mean; by default none.
 
@@ -155,9 +160,9 @@ class Sample(ABC):
 
     @abstractmethod
     def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
-        """Moments up to the fourth of (x - centre) / units, both (d,), in one read.
+        """Second and fourth moments of (x - centre) / units, both (d,), in one read.
 
-        With ``even`` the caller promises that the centre is 0 and third moments unused.
+        With ``even`` the caller promises that the centre is 0.
         """
 
     def shape(self, centre: ArrayLike | None = None) -> Shape:
@@ -266,8 +271,7 @@ class PackedSample(Sample):
     def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
         tiles, d = self.even_tiles() if even else self.tiles, self.d
         row = moments.reduce_shape(tiles, self.total, centre, units)
-        second, third = reduction.unpack_symmetric(row[: -2 * d], d), row[-2 * d : -d]
-        return Shape(second, third, row[-d:])
+        return Shape(reduction.unpack_symmetric(row[:-d], d), row[-d:])
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         tiles = self.even_tiles() if even else self.tiles

@@ -205,8 +205,7 @@ class ChunkedSample(Sample):
 
     def shape_about(self, centre: Floats, units: Floats, even: bool = False) -> Shape:
         row, d = self._sums(partial(_shape, centre=centre, units=units), "moments")[0], self.d
-        second = reduction.unpack_symmetric(row[: -2 * d], d)
-        return Shape(second, row[-2 * d : -d], row[-d:])
+        return Shape(reduction.unpack_symmetric(row[:-d], d), row[-d:])
 
     def _sums(self, job: Job, what: str) -> Floats:
         exponent, total, _, _ = self._first_read
