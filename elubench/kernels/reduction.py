@@ -159,15 +159,15 @@ def _reduce_block(
                 weigh(product, weights, tile, valid, m)
                 out[log_cosh_at(d)] += total_of(product, m)
                 tanh_with_loss(y, spare, m, data, rest)
+            weigh(y, weights, tile, valid, m)
             if want & CURVATURE:
                 weigh(spare, weights, tile, valid, m)
                 if 1 < d <= 4:
-                    add_curvature(spare, x, m, out)
-                else:
-                    out[c0_at(d)] += total_of(spare, m)
-                    ends = following + d * rows
-                    add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
-            weigh(y, weights, tile, valid, m)
+                    add_curvature(y, spare, x, m, out)
+                    continue
+                out[c0_at(d)] += total_of(spare, m)
+                ends = following + d * rows
+                add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
             add_moments(y, x, m, out, np.int64(T0), data, following)
 
 

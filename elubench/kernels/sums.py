@@ -270,8 +270,8 @@ def add_everything(y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int
 
 
 @kernel("exact", counted=False)
-def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
-    """Add the sums of c, c x and c x x^T for 2 to 4 coordinates, in one loop.
+def add_curvature(t: Any, c: Any, x: Any, m: int, out: Any) -> None:
+    """Add the sums of t, t x, c, c x and c x x^T for 2 to 4 coordinates, in one loop.
 
     Of a coordinate beyond the last, the last takes the place.
     """
@@ -280,9 +280,12 @@ def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
     s, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
     s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
     s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
+    plain, t0, t1, t2, t3 = zeros(), zeros(), zeros(), zeros(), zeros()
     for i in range(0, m, LANES):
-        value = load(c, i)
-        x0, x1, x2, x3 = load(x, at0 + i), load(x, at1 + i), load(x, at2 + i), load(x, at3 + i)
+        value, other = load(c, i), load(t, i)
+        x0, x1, x2, x3 = _loaded(x, at0 + i, at1 + i, at2 + i, at3 + i)
+        plain = plain + other
+        t0, t1, t2, t3 = t0 + other * x0, t1 + other * x1, t2 + other * x2, t3 + other * x3
         s = s + value
         p = rounded(value, x0)
         s0 = s0 + p
@@ -302,6 +305,8 @@ def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
         s31 = s31 + p * x1
         s32 = s32 + p * x2
         s33 = s33 + p * x3
+    out[T0] += added(plain)
+    _add_four(t0, t1, t2, t3, np.int64(0), d, out, np.int64(T1))
     out[c0_at(d)] += added(s)
     _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
     at = c2_at(d)
