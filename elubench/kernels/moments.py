@@ -70,7 +70,8 @@ def _shape_block(
         ahead = tile * d * rows + max(AHEAD, d * rows)
         for begin in range(0, valid, strip):
             m = min(strip, rows - begin)
-            for i in range(m):  # rows that only pad the tile have no weight
+            ones = weights.shape[0] == 0 and begin + m <= valid
+            for i in range(0 if ones else m):  # rows that only pad the tile have no weight
                 own[i] = 1.0 if begin + i < valid else 0.0
                 if weights.shape[0] > 0:
                     own[i] = weights[tile, begin + i]
@@ -82,10 +83,11 @@ def _shape_block(
                     value = (load(x, j * rows + begin + i) - centre[j]) * factors[j]
                     store(z, j * strip + i, value)
                     square = value * value
-                    s = s + load(own, i) * square * square
+                    s = s + (square if ones else load(own, i) * square) * square
                 sums[fourth + j] += added(s)
             last = ahead + d * m if d > 4 else ahead
-            add_pairs(own, z[:d], m, sums, np.int64(-1), np.int64(0), data, ahead, last)
+            c, none, all_ = own[:0] if ones else own, np.int64(-1), np.int64(0)
+            add_pairs(c, z[:d], m, sums, none, all_, data, ahead, last)
             ahead += d * m
 
 

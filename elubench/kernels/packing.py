@@ -124,7 +124,8 @@ def _fill_and_add(
         store(room, j, zeros())
     for first in range(0, rows, LANES):
         for j in range(d):
-            value = gather(source, begin + first * by_row + j * by_column, by_row)
+            place = begin + first * by_row + j * by_column
+            value = load(source, place) if by_row == 1 else gather(source, place, by_row)
             store(x, j * rows + first, value)
             at = 2 * j * LANES
             store(room, at, load(room, at) + value)
@@ -184,7 +185,7 @@ def pack(
         for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
             valid = min(rows, n - tile * rows)
             begin = (tile * rows - first * BLOCK_ROWS) * by_row
-            if by_row > 1 and valid == rows and weights.shape[0] == 0:
+            if valid == rows and weights.shape[0] == 0:
                 verdict = _fill_and_add(source, begin, by_row, by_column, data[tile], room, sums)
             else:
                 _fill(source, begin, by_row, by_column, valid, data[tile])

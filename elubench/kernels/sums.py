@@ -161,9 +161,9 @@ def add_pairs(
 ) -> None:
     """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
 
-    The sums of c x_i are added to out[single:] on the way, if that is not negative. Every coordinate is
-    read many times, so rows are taken in strips that stay in the level-1 cache. Meanwhile the numbers of
-    data from ``ahead`` to ``last`` are fetched.
+    The sums of c x_i are added to out[single:] on the way, if that is not negative; else c may have no
+    numbers, which stands for ones. Every coordinate is read many times, so rows are taken in strips that
+    stay in the level-1 cache. Meanwhile the numbers of data from ``ahead`` to ``last`` are fetched.
     """
     d, rows = x.shape
     strip = strip_rows(d)
@@ -192,8 +192,10 @@ def add_pairs(
                     for k in range(begin, end, LANES):
                         fetch(data, ahead)
                         ahead = min(ahead + LINE, last)
-                        value = load(c, k)
-                        p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
+                        p, q = load(x, one + k), load(x, two + k)
+                        if c.size > 0:
+                            value = load(c, k)
+                            p, q = rounded(value, p), rounded(value, q)
                         x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
                         s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
                         r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
