@@ -6,6 +6,7 @@ from conftest import needs_jit
 
 import elubench as eb
 from elubench.fits import starts
+from elubench.models import directions
 from elubench.models.known import named
 
 N = 70_000  # more than twice the part
@@ -124,6 +125,28 @@ def test_a_few_far_rows(n, d, rows, away):
         fit = eb.fit(X)
         assert fit.gain > 0.5 * n
         assert fit.scale[0] == pytest.approx(np.var(X[rows:]), rel=0.02)
+
+
+@pytest.mark.parametrize("n", [30, 3000, 100_000])
+def test_kurtosis_along_axes(n):
+    """From one pass along short directions: to a per cent, also where a single row is all of it."""
+    rng = np.random.default_rng(n)
+    gaussian = 5.0 + rng.standard_normal((n, 3))
+    far = gaussian.copy()
+    far[0] += 1e4
+    for X in (gaussian, far, rng.standard_t(3, (n, 3)), rng.random((n, 3))):
+        sample, centre = eb.ArraySample(X), X.mean(axis=0)
+        _, vectors = np.linalg.eigh(np.cov(X.T))
+        along = (X - centre) @ vectors
+        axes = (np.sqrt(np.mean(along**2, axis=0)) * vectors).T
+        found = directions.kurtosis(sample, centre, np.ones(3), axes)
+        expected = np.mean(along**4, axis=0) / np.mean(along**2, axis=0) ** 2
+        np.testing.assert_allclose(found, expected, rtol=0.01)
+    one = eb.ArraySample(gaussian[:, :1])
+    about, unit = gaussian[:, :1].mean(axis=0), np.full(1, 2.0)
+    (found,) = directions.kurtosis(one, about, unit, np.ones((1, 1)))
+    z = gaussian[:, 0] - about
+    assert found == pytest.approx(np.mean(z**4) / np.mean(z**2) ** 2, rel=1e-9)
 
 
 def test_a_part_that_is_too_far_out_for_all_rows():

@@ -13,6 +13,7 @@ from elubench.kernels.lanes import (
     at_most,
     either,
     fetch,
+    floor,
     load,
     lowest,
     multiplied,
@@ -20,6 +21,7 @@ from elubench.kernels.lanes import (
     rounded,
     signed,
     store,
+    store_whole,
     where_below,
     zeros,
 )
@@ -53,6 +55,8 @@ def unary(which, x, out):
         store(out, 0, 2.0 * load(x, 0))
     elif which == 4:
         store(out, 0, load(x, 0) - 2.0)
+    elif which == 5:
+        store(out, 0, floor(load(x, 0)))
     else:
         store(out, 0, 1.0 / load(x, 0))
 
@@ -103,6 +107,11 @@ def powers(x, out):
 
 
 @compiled
+def whole(x, out):
+    store_whole(out, 0, load(x, 0))
+
+
+@compiled
 def row(x, begin, out):
     store(out, 0, load(x, begin))
 
@@ -124,6 +133,7 @@ class TestAgainstNumPy:
                     np.zeros_like,
                     lambda x: 2.0 * x,
                     lambda x: x - 2.0,
+                    np.floor,
                     lambda x: 1.0 / x,
                 ]
             )
@@ -206,6 +216,13 @@ def test_powers_of_two():
     k, out = np.resize([0.0, 1.0, 2.0, 3.0, 10.0, 29.0, 57.0, 58.0], LANES), np.empty(LANES)
     powers(k, out)
     np.testing.assert_array_equal(out, 2.0**k)
+
+
+def test_whole_numbers():
+    x = np.resize([0.0, -0.0, 1.0, -1.0, 65535.0, -65536.0, 2.0**51, -(2.0**51)], LANES)
+    out = np.full(LANES, 7, dtype=np.int64)
+    whole(x, out)
+    np.testing.assert_array_equal(out, x.astype(np.int64))
 
 
 def test_fetch_changes_nothing_and_may_point_beyond_the_end():

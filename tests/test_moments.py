@@ -102,7 +102,7 @@ class TestShape:
 def exact_shape(step, scales):
     """The moments of (1/2) N(-t, diag(s)) + (1/2) N(t, diag(s)), from the cumulants of t and -t."""
     second = np.diag(scales) + np.outer(step, step)
-    return Shape(second, np.zeros(len(step)), 3.0 * np.diagonal(second) ** 2 - 2.0 * step**4)
+    return Shape(second, 3.0 * np.diagonal(second) ** 2 - 2.0 * step**4)
 
 
 class TestClosedForms:

@@ -16,7 +16,7 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, elementwise, layout, packing, reduction, sums, tiles
+from elubench.kernels import _jit, condensing, elementwise, layout, packing, reduction, sums, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
@@ -651,13 +651,22 @@ class TestVectorCode:
         ],
     )
     def test_sums(self, name):
+        """Nothing is gathered number by number."""
         vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
         signature = {
             "total_of": (vector, whole),
             "add_moments": (vector, tile, whole, vector, whole, vector, whole),
             "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
             "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
-            "add_curvature": (vector, tile, whole, vector),
+            "add_curvature": (vector, vector, tile, whole, vector),
         }[name]
         text = assembly(getattr(sums, name), signature)
         assert packed_instructions(text, r"vaddpd" if name == "total_of" else r"vfmadd\w+pd") >= 4
+        assert "vgather" not in text
+
+    def test_bins(self):
+        place, whole = numba.types.UniTuple(numba.types.float64, 4), numba.types.int64
+        signature = (self.BUFFER, whole, whole, place, self.BUFFER, numba.types.int64[::1])
+        text = assembly(condensing._locate, signature)
+        assert packed_instructions(text, r"vmulpd") >= 4
+        assert "vgather" not in text

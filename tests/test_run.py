@@ -170,8 +170,9 @@ class TestTrace:
             assert got.seconds > 0
 
     @pytest.mark.parametrize("algorithm", [EM(), NewtonAnderson()], ids=["EM", "NewtonAnderson"])
-    def test_a_short_run_does_without_the_loop(self, sample, algorithm, monkeypatch):
-        """A longer one goes on in it: the same iterates, and a clock that goes on."""
+    @pytest.mark.parametrize("cold", [True, False])
+    def test_a_short_run_does_without_the_loop(self, sample, algorithm, cold, monkeypatch):
+        """Unless it is compiled. A longer one goes on in it: the same iterates, one clock."""
         entered = []
         compiled = drivers.compiled
 
@@ -184,12 +185,14 @@ class TestTrace:
             usual = run(sample, "isotropic", algorithm, [0.9], **options)
             with monkeypatch.context() as patch:
                 patch.setattr(drivers, "compiled", watched)
+                if cold:
+                    patch.setattr(drivers, "is_ready", lambda kernel: False)
                 short = run(sample, "isotropic", algorithm, [0.9], driver="short", **options)
             different = ["seconds"]
             assert usual.trace.drop(columns=different).equals(short.trace.drop(columns=different))
             assert (usual.status, usual.passes) == (short.status, short.passes)
             assert (np.diff(short.trace["seconds"]) >= 0).all()
-        assert entered == ([100] if usual.n_iter > 100 else [])
+        assert entered == (([100] if usual.n_iter > 100 else []) if cold else [0, 0])
 
     @pytest.mark.parametrize("driver", ["compiled", "python"])
     def test_sums_of_the_last_pass(self, driver):

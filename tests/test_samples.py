@@ -14,6 +14,8 @@ from hypothesis import given
 
 import elubench as eb
 from elubench.algorithms import EM, NewtonAnderson
+from elubench.kernels import reduction, tiles
+from elubench.kernels.region import parallel_region
 from elubench.plot import fit as fit_figure
 from elubench.samples import ArraySample, LatticeSample, array, draws, gaussian
 from elubench.samples.base import PackedSample
@@ -317,6 +319,33 @@ class TestRefuses:
             ArraySample(X)
         X[row, 1] = np.nan
         with pytest.raises(ValueError, match="NaN"):
+            ArraySample(X)
+
+
+@needs_jit
+class TestThreads:
+    """Rows enough for threads to pack them."""
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("d", [1, 3])
+    def test_change_no_bit(self, d, order, monkeypatch):
+        n = 100_001
+        assert reduction.worth_threads(tiles.empty_tiles(n, d, False))
+        X = np.array(gaussian(n, d, seed=4), order=order)
+        for weights in (None, np.arange(n) % 4.0):
+            many = fingerprint(ArraySample(X, weights))
+            with monkeypatch.context() as alone:
+                alone.setattr(parallel_region, "usable", False)
+                assert fingerprint(ArraySample(X, weights)) == many
+
+    @pytest.mark.parametrize("row", [0, 50_000, -1])
+    def test_see_every_number(self, row):
+        X = np.zeros((100_001, 3))
+        X[row, 1] = 1e200
+        with pytest.raises(ValueError, match="value too large to square"):
+            ArraySample(X)
+        X[1234, 2] = np.nan
+        with pytest.raises(ValueError, match="NaN in row 1,235, column 3"):
             ArraySample(X)
 
 

@@ -66,7 +66,7 @@ def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: An
         store(powers, _NEXT + i, t2)
         store(powers, 2 * _NEXT + i, t4)
         store(powers, 3 * _NEXT + i, t4 * t4)
-    outside = np.int64(added(missed))
+    outside = int(added(missed))
     for i in range(whole, count):
         z = (rows[begin + i] - base) * inverse
         inside = (z >= first) & (z < beyond)

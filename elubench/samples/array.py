@@ -139,7 +139,8 @@ def _pack(X: Any, packed: Tiles) -> Floats:
         last = min(first + step, packed.blocks)
         source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
         room = packing.room_to_pack(d)
-        return int(pack(*source, first, last, packed.data, packed.weights, n, partial, room))
+        with np.errstate(all="ignore"):  # uncompiled kernels warn of numbers that are refused below
+            return int(pack(*source, first, last, packed.data, packed.weights, n, partial, room))
 
     if count == 1:
         check_verdicts(map(pack_chunk, chunks), X)

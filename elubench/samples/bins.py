@@ -98,7 +98,8 @@ class Bins:
             found = np.zeros(-(-len(rows) // condensing.PART_ROWS), dtype=np.int64)
             with held(), parallel_region.entered(len(found) > 1) as inside:
                 adding = condensing.add_parallel if inside else condensing.add_serial
-                ready(adding)(rows, own, place, room, outside, found)
+                with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
+                    ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[: len(found)].sum(axis=0).reshape(-1, condensing.POWERS)[:-1]
             self._push(1, _shifted(sums, shift))
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
