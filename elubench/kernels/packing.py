@@ -13,13 +13,14 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.lanes import LANES, LINE, added, gather, load, rounded, store, zeros
+from elubench.kernels.lanes import LANES, LINE, added, fetch, gather, load, rounded, store, zeros
 from elubench.kernels.layout import M1, W, m2_at
 from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, aligned
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
 
+_AHEAD = 2048  # numbers from those that are packed to those that are fetched: 16 KiB
 _PARTS = 32  # in which threads share the blocks: none is left with much when another has finished
 
 
@@ -117,7 +118,8 @@ def _fill_and_add(
 ) -> int:
     """The same bits as _fill and then _add_moments_of for a whole tile of rows that count once each.
 
-    A line of a coordinate is written at a time, while it is added to sums in ``room``.
+    A line of a coordinate is written at a time, while it is added to sums in ``room``. As many lines of
+    the source are fetched.
     """
     d, rows = x.shape
     for j in range(0, 2 * d * LANES, LANES):
@@ -125,6 +127,7 @@ def _fill_and_add(
     for first in range(0, rows, LANES):
         for j in range(d):
             place = begin + first * by_row + j * by_column
+            fetch(source, _AHEAD + (place if by_row == 1 else begin + first * by_row + j * LINE))
             value = load(source, place) if by_row == 1 else gather(source, place, by_row)
             store(x, j * rows + first, value)
             at = 2 * j * LANES
