@@ -7,6 +7,7 @@ expected), 2 for an error, 130 when interrupted, 141 when the reader of the outp
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -57,6 +58,9 @@ def main(commands: Mapping[str, Command], arguments: Sequence[str] | None = None
     What a user can get wrong (a value, a file, a missing extra) is one line on stderr. Any other
     exception is a bug in elubench and keeps its traceback. ``ELUBENCH_DEBUG=1`` shows both.
     """
+    for stream in (sys.stdout, sys.stderr):  # the name of a file need not be text
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     return _flush(_run(commands, arguments))
 
 
