@@ -454,5 +454,5 @@ class TestCompiling:
 
 def test_names_that_are_not_text(capsys):
     """A file may be called by bytes that no encoding has; the message shows them."""
-    assert main(["fit", "no\udcff.csv"]) == 2
+    assert cli.main(["fit", "no\udcff.csv"]) == 2
     assert capsys.readouterr().err.startswith(r"elubench: error: no\udcff.csv: ")
