@@ -100,6 +100,27 @@ def scale_of(x):
     return float(np.subtract(*np.quantile(x, [0.75, 0.25]))) or float(np.std(x))
 
 
+@pytest.mark.parametrize("largest_u", [1.0, 1e-8])
+def test_few_directions_do_not_cost_digits(largest_u):
+    """Bins are narrower than the range, even where wider ones would serve."""
+    x = np.random.default_rng(0).random((N, 1))
+    condenser = Condenser(0.0, 1.0, largest_u=largest_u)
+    condenser.add(x)
+    assert_same_moments(condenser.finish(), ArraySample(x))
+
+
+@pytest.mark.parametrize("tiny", [1e-310, 1e-300, 1e-290])
+def test_most_rows_next_to_nothing(tiny):
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(N) < 0.8, tiny * rng.random(N), rng.standard_normal(N))[:, None]
+    assert_same_moments(CondensedSample(x), ArraySample(x))
+
+
+def test_close_to_the_largest_numbers():
+    x = 1e150 - 1e147 * np.abs(np.random.default_rng(0).standard_normal((N, 1)))
+    assert_same_moments(CondensedSample(x), ArraySample(x))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_data(kind):
     x = rows(kind, N)

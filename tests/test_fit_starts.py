@@ -8,6 +8,7 @@ import elubench as eb
 from elubench.fits import starts
 from elubench.models import directions
 from elubench.models.known import named
+from elubench.samples.base import SHAPE, Read
 
 N = 70_000  # more than twice the part
 
@@ -165,3 +166,38 @@ def test_free_weights_see_a_row_that_the_first_look_misses():
     fit = eb.fit(X, eb.General(mixing="free"))
     assert fit.gain > 400.0
     assert any("an outlier" in note for note in fit.notes)
+
+
+def test_many_rows_and_a_far_one():
+    """The estimate from the moments, which it spoils, is not the only start."""
+    X = np.random.default_rng(1).standard_normal((40_000, 2))
+    X[0] = 1e4, 0.0
+    fit = eb.fit(X, "isotropic")
+    assert fit.status == "converged"
+    assert fit.gain > 0.3
+
+
+def test_two_points_in_the_first_look_only():
+    """Rows beside them are in none of the tiles that are looked at first."""
+    X = np.zeros((60_000, 2))
+    X[::2] = 1.0
+    sample = eb.ArraySample(X)
+    part = starts._part(eb.General(), sample)
+    assert part is not sample
+    with pytest.raises(ValueError, match="more than two points"):
+        eb.fit(X)
+    for first in range(0, len(X), 500):
+        others = X.copy()
+        others[first : first + 5] = 0.5
+        thin = starts._part(eb.General(), eb.ArraySample(others))
+        if not (thin.tiles.data == 0.5).any():
+            break
+    else:
+        pytest.fail("every row was looked at")
+    assert eb.fit(others).scale[0] > 1e-6
+
+
+@pytest.mark.parametrize("model", ["isotropic", "general", "diagonal", "known-scale"])
+def test_moments_are_read_once(model):
+    fit = eb.fit(np.random.default_rng(0).standard_normal((2000, 3)), model)
+    assert fit.bill.reads[Read(SHAPE)] == 1.0

@@ -47,10 +47,19 @@ def starts(
     more, its own maximum is the start. In between, all rows decide.
     """
     part = _part(model, sample)
-    found = _found(model, sample, part, stopped)
-    if part is not sample and not all((model.scale(sample, one) > 0.0).all() for one in found):
-        return _found(model, sample, sample, stopped)  # too far out for all rows
-    return found
+    if part is not sample:
+        try:
+            found = _found(model, sample, part, stopped)
+        except TwoPoints:
+            found = []  # these rows only
+        # a part may also show components that are too far out for all rows
+        if found and all((model.scale(sample, one) > 0.0).all() for one in found):
+            return found
+    return _found(model, sample, sample, stopped)
+
+
+class TwoPoints(ValueError):
+    """Both components shrink to a point each."""
 
 
 def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> list[Floats]:
@@ -71,7 +80,9 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         if stopped():
             return [points[0]]
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
-    if shown < 1.0 and sample.n > _THIN and len(estimates) == 1:
+    # points that stand for many rows of one coordinate are as good as a part of them
+    enough = part is not sample or (sample.d == 1 and sample.n > _THIN)
+    if enough and shown < 1.0 and len(estimates) == 1:
         return [estimates[0]]
     if part is sample:
         if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
@@ -156,7 +167,8 @@ def _apart(model: Model, sample: Sample, params: Floats) -> Floats:
 def _part(model: Model, sample: Sample) -> Sample:
     """Enough of the rows to find maxima in, unless a few of the others make up much of the spread.
 
-    Where weights are free, a single row may be a component: one that is far out must not be missing.
+    Where weights need not be equal, a single row may be a component: one that is far out must not be
+    missing, as far as samples look for it.
     """
     part = sample.thinned(_THIN)
     if part is sample:
@@ -166,8 +178,10 @@ def _part(model: Model, sample: Sample) -> Sample:
     off = np.abs(some.m1 - all_.m1) > _ALIKE * np.sqrt(variance)
     off |= np.abs(some.m2 - some.m1**2 - variance) > _ALIKE * variance
     if model.extra:
-        distances = (np.sum((rows.farthest(1) - all_.m1) ** 2) for rows in (sample, part))
-        off |= next(distances) > _FARTHER * next(distances)
+        among_all, among_some = (
+            np.sum((rows.farthest(1) - all_.m1) ** 2) for rows in (sample, part)
+        )
+        off |= among_all > _FARTHER * among_some
     return sample if off.any() else part
 
 
@@ -185,15 +199,12 @@ def _ranked(
     order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
     order = order[: min(count, np.count_nonzero(usable))]
     after = answers.em[order]
-    scales, inputs, scale_of = (
-        np.empty((len(after), len(single))),
-        model.inputs(m),
-        model.algebra.scale,
-    )
+    scales = np.empty((len(after), len(single)))
+    inputs, scale_of = model.inputs(m), ready(model.algebra.scale)
     for point, scale in zip(after, scales, strict=True):
-        ready(scale_of)(point, *inputs, scale)
+        scale_of(point, *inputs, scale)
     if not (scales > _POINTS * single).all():
-        raise ValueError(
+        raise TwoPoints(
             "X must have more than two points, got two points, to which both components shrink: "
             "the likelihood is unbounded"
         )

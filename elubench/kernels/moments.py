@@ -41,7 +41,8 @@ def reduce_shape(tiles: Tiles, total: float, centre: Any, units: Any) -> Any:
         tiles.data, tiles.weights, tiles.rows, total, centre, factors, scratch, partial, out
     )  # fmt: skip
     if not worth_threads(tiles):
-        ready(shape_serial)(*arguments)
+        with np.errstate(all="ignore"):  # uncompiled kernels warn of fourth powers that overflow
+            ready(shape_serial)(*arguments)
         return out[0]
     with held(), parallel_region.entered() as inside:
         ready(shape_parallel if inside else shape_serial)(*arguments)

@@ -205,7 +205,7 @@ class Diagonal(SymmetricModel):
         """With the axes: components that differ in one coordinate only leave no correlation."""
         moments = sample.moments()
         spread = self.spread(moments)
-        steps, passes = directions.steps(sample, self.centre(moments), spread)
+        steps, passes = directions.steps(sample, self.centre(moments), spread, own=True)
         if 1 < sample.d <= _TRIED_AXES:
             steps += [each for share in _ALONG for each in np.diag(share * spread)]
         return steps, passes

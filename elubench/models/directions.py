@@ -24,24 +24,26 @@ _TAILS = 2.0  # times the root of the kurtosis: x up to which parts may be
 _NEAR, _FAR = 0.6, 0.95  # share of the spread that lies between the parts, square root
 
 
-def steps(sample: Sample, centre: Floats, units: Floats | None = None) -> tuple[list[Floats], int]:
+def steps(
+    sample: Sample, centre: Floats, units: Floats, own: bool = False
+) -> tuple[list[Floats], int]:
     """Half differences of the locations worth a try, and the passes made.
 
-    With ``units`` (d,), the spreads of the coordinates about the centre, every coordinate is
-    divided by its own first.
+    Every coordinate is divided by its unit (d,) first. They are all the same, unless each is its
+    coordinate's ``own`` spread about the centre.
     """
     d = sample.d
     square = np.maximum(sample.moments().m2 - centre**2, 0.0)
     if d == 1:
         return [radius * np.sqrt(square) for radius in _RADII], 0
-    scales = np.ones(d) if units is None else units
-    lengths, vectors, passes = leading(sample, centre, scales, 1)
+    lengths, vectors, passes = leading(sample, centre, units, 1)
     length, direction = float(lengths[0]), vectors[0]
-    total, most = (float(np.sum(square)), math.sqrt(length)) if units is None else (float(d), 1.0)
+    total = float(d) if own else float(np.sum(square / units**2))
+    most = 1.0 if own else math.sqrt(max(length, 0.0))
     rest = (total - length) / (d - 1)
     # covariance = rest I + delta delta^T holds for delta of the first length
     halves = [math.sqrt(max(length - rest, 0.0)), *(radius * most for radius in _RADII[-2:])]
-    return [each * scales * direction for each in halves], passes
+    return [each * units * direction for each in halves], passes
 
 
 def splits(

@@ -246,7 +246,8 @@ class Isotropic(SymmetricModel):
         return np.full(sample.d, 0.9 * math.sqrt(a / sample.d))
 
     def steps(self, sample: Sample) -> tuple[list[Floats], int]:
-        return directions.steps(sample, self.centre(sample.moments()))
+        moments = sample.moments()
+        return directions.steps(sample, self.centre(moments), self.spread(moments))
 
     def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         a, d = float(np.mean(fitted.m2)), fitted.m2.size

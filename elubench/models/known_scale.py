@@ -219,7 +219,8 @@ class KnownScale(SymmetricModel):
         return np.full(sample.d, 0.9 * math.sqrt(self.squared / sample.d))
 
     def steps(self, sample: Sample) -> tuple[list[Floats], int]:
-        found, passes = directions.steps(sample, self.centre(sample.moments()))
+        centre = self.centre(sample.moments())
+        found, passes = directions.steps(sample, centre, self._units(sample.d))
         return self._either_way(found), passes
 
     def mle_starts(self, sample: Sample) -> list[Floats]:
@@ -234,7 +235,7 @@ class KnownScale(SymmetricModel):
         The second moments are s I + theta theta^T.
         """
         m = sample.moments()
-        units = np.full(sample.d, math.sqrt(self.squared))
+        units = self._units(sample.d)
         lengths, vectors, reads = directions.leading(sample, self.centre(m), units, 1)
         length = math.sqrt(max(float(lengths[0]) - 1.0, 0.0))
         found = self._either_way([units * length * upright(vectors[0])])
@@ -245,6 +246,10 @@ class KnownScale(SymmetricModel):
     def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         s, total = self.squared, float(np.sum(evaluated.m2))
         return 0.5 * (evaluated.m2.size * math.log(2.0 * math.pi * s) + total / s)
+
+    def _units(self, d: int) -> Floats:
+        """The known standard deviation of each coordinate (d,)."""
+        return np.full(d, math.sqrt(self.squared))
 
     def _either_way(self, steps: list[Floats]) -> list[Floats]:
         """The same, and with different weights also the other way round."""

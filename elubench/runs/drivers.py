@@ -40,8 +40,7 @@ from elubench.samples.base import PackedSample
 from elubench.samples.metered import Metered
 
 _CHUNK_SECONDS = 0.05  # how often Ctrl-C is handled and the clock read
-# passes: fewer take less time in Python than it takes to load the compiled loop, or to enter it, a
-# millisecond or two, where a pass takes long
+# passes: fewer take less time in Python than it takes to load the compiled loop
 _SHORT = 100
 
 #: Passes made and seconds spent, at the moments when the clock was read.

@@ -121,15 +121,17 @@ class ArraySample(PackedSample):
 def _pack(X: Any, packed: Tiles) -> Floats:
     """Fill the tiles, by several threads if X is large; the sums of moments of the blocks."""
     n, d = packed.rows, packed.data.shape[1]
-    partial = np.empty((packed.blocks, 1, layout.moments_width(d)))
+    sums = np.empty((packed.blocks, 1, layout.moments_width(d)))
     if _plain(X) and reduction.worth_threads(packed):
         with held(), parallel_region.entered() as inside:
             if inside:
                 rooms = packing.rooms_to_pack(packed.blocks, d)
-                filled = packed.data, packed.weights, n, partial, rooms
-                verdict = ready(packing.pack_parallel)(*_source(X, 0, n), *filled)
-                check_verdicts([verdict], X)
-                return partial
+                filled = packed.data, packed.weights, n, sums, rooms
+                with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
+                    verdict = ready(packing.pack_parallel)(*_source(X, 0, n), *filled)
+        if inside:
+            check_verdicts([verdict], X)
+            return sums
     step = max(1, _CHUNK_NUMBERS // (BLOCK_ROWS * d))
     count = threads() if packed.blocks >= _THREADS_FROM * step and isinstance(X, np.ndarray) else 1
     chunks = range(0, packed.blocks, step)
@@ -140,14 +142,14 @@ def _pack(X: Any, packed: Tiles) -> Floats:
         source = _source(X, first * BLOCK_ROWS, min(last * BLOCK_ROWS, n))
         room = packing.room_to_pack(d)
         with np.errstate(all="ignore"):  # uncompiled kernels warn of numbers that are refused below
-            return int(pack(*source, first, last, packed.data, packed.weights, n, partial, room))
+            return int(pack(*source, first, last, packed.data, packed.weights, n, sums, room))
 
     if count == 1:
         check_verdicts(map(pack_chunk, chunks), X)
     else:
         with ThreadPoolExecutor(count) as pool:
             check_verdicts(pool.map(pack_chunk, chunks), X)
-    return partial
+    return sums
 
 
 def _plain(X: Any) -> bool:

@@ -67,7 +67,7 @@ class CurvatureMoments(NamedTuple):
     c2: Floats
 
 
-#: Kinds of reads: a pass, moments up to the fourth, replacing rows by weighted points.
+#: Kinds of reads: a pass, second and fourth moments, replacing rows by weighted points.
 PASS, SHAPE, CONDENSING = "pass", "shape", "condensing"
 
 

@@ -27,7 +27,10 @@ from elubench.samples.array import check_verdicts, rows_of
 
 #: Largest |u| times the width of a bin; :mod:`elubench.samples.condensed` says why.
 REACH = 0.5
-_LEAST_BINS = 384  # across the range; at most twice as many, as the width is a power of two
+_LEAST_BINS = (
+    384  # across the range, if no more is known; at most twice as many: widths are powers of 2
+)
+_FEWEST_BINS = 32  # whatever is known: with fewer, rounding in a bin is that of the whole range
 _MOST_BINS = 1 << 16
 #: Rows that are summed at a time.
 CHUNK_ROWS = 16 * condensing.PART_ROWS
@@ -59,7 +62,8 @@ class Bins:
         high = checks.real(high, "high", low, LARGEST)
         widest = (high - low) / _LEAST_BINS
         if largest_u is not None:
-            widest = REACH / checks.real(largest_u, "largest_u", above=0.0)
+            served = REACH / checks.real(largest_u, "largest_u", above=0.0)
+            widest = min((high - low) / _FEWEST_BINS, served)
         exponent = math.frexp(widest)[1] - 1
         if exponent <= -1000 or (high - low) / 2.0**exponent > _MOST_BINS:
             raise ValueError(

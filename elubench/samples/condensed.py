@@ -42,9 +42,8 @@ _FEW_ROWS = 8192  # are all kept: condensing would leave as many points
 _LOOKED_AT = 4096  # rows that decide on the range
 # The range goes so far beyond these rows, but at most so many interquartile ranges from their median.
 _MARGIN, _FAR = 0.15, 24.0
-_FINE = (
-    40.0  # bins in the interquartile range, at least: candidates at which a fit starts are served
-)
+_FINE = 40.0  # bins in the interquartile range, at least: enough for the starts of a fit
+_NARROW = 1e-280  # a range that float64 can still cut into bins
 
 
 class CondensedSample(PackedSample):
@@ -263,10 +262,12 @@ def range_of(rows: Floats) -> tuple[float, float, float]:
     lowest, lower, middle, upper, highest = np.partition(rows, places)[places].tolist()
     reach = highest - lowest
     spread = upper - lower or reach
-    if reach == 0.0:  # any range that float64 can cut into bins
-        spread = reach = max(2.0**-20 * abs(middle), 1e-280)
-    low = max(lowest - _MARGIN * reach, middle - _FAR * spread, -0.99 * LARGEST)
-    high = min(highest + _MARGIN * reach, middle + _FAR * spread, 0.99 * LARGEST)
+    if reach == 0.0:
+        spread = reach = 2.0**-20 * abs(middle)
+    spread, reach = max(spread, _NARROW), max(reach, _NARROW)
+    most = math.nextafter(LARGEST, 0.0)
+    low = max(lowest - _MARGIN * reach, middle - _FAR * spread, -most)
+    high = min(highest + _MARGIN * reach, middle + _FAR * spread, most)
     return low, high, REACH * _FINE / min(spread, high - low)
 
 
