@@ -32,6 +32,10 @@ _CLOSE = 0.1  # of the radius n^(-1/8): components that data from one Gaussian c
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
 
 
+class TwoPoints(ValueError):
+    """Both components shrink to a point each."""
+
+
 def starts(
     model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
 ) -> list[Floats]:
@@ -56,10 +60,6 @@ def starts(
         if found and all((model.scale(sample, one) > 0.0).all() for one in found):
             return found
     return _found(model, sample, sample, stopped)
-
-
-class TwoPoints(ValueError):
-    """Both components shrink to a point each."""
 
 
 def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> list[Floats]:
