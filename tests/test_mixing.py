@@ -217,6 +217,13 @@ class TestUnequal:
                 notes = eb.fit(parts(600, d, 2.0, share)).notes
                 assert any("unequal size" in note for note in notes) == expected
 
+    def test_note_on_parts_that_are_far_apart(self):
+        """In units of the spread they are narrow, and the likelihood bends little there."""
+        for few in (3, 90):
+            X = np.random.default_rng(3).standard_normal((900, 5))
+            X[:few] += 2400.0
+            assert any("unequal size" in note for note in eb.fit(X).notes)
+
     def test_no_note_where_one_gaussian_does(self):
         notes = eb.fit(np.random.default_rng(0).standard_normal((500, 1))).notes
         assert not any("unequal" in note for note in notes)

@@ -38,6 +38,10 @@ def statistic(model: Model, sample: Sample, params: Floats) -> float:
     spread = model.spread(moments)
     middle = moments.m1 + spread * point[:d]
     across = np.concatenate([c0 * point[d:], (c0 * middle - c1) / spread])
+    units = np.sqrt(np.maximum(np.diagonal(bend), 0.0))
+    if not (units > 0.0).all():
+        return math.nan
+    across, bend = across / units, bend / np.outer(units, units)
     values, vectors = np.linalg.eigh(bend)
     if not values[0] > _FLAT:
         return math.nan
