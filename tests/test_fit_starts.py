@@ -197,6 +197,14 @@ def test_two_points_in_the_first_look_only():
     assert eb.fit(others).scale[0] > 1e-6
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e10, 1e100])
+def test_a_known_scale_far_above_the_spread(scale):
+    """Steps of EM bring the components together to the last bit."""
+    fit = eb.fit(np.random.default_rng(0).standard_normal((300, 3)), eb.KnownScale(scale=scale))
+    assert fit.gain >= 0.0
+    assert fit.regime != "separated"
+
+
 @pytest.mark.parametrize("model", ["isotropic", "general", "diagonal", "known-scale"])
 def test_moments_are_read_once(model):
     fit = eb.fit(np.random.default_rng(0).standard_normal((2000, 3)), model)

@@ -59,7 +59,8 @@ def starts(
         # a part may also show components that are too far out for all rows
         if found and all((model.scale(sample, one) > 0.0).all() for one in found):
             return found
-    return _found(model, sample, sample, stopped)
+    # components may have met where rounding cannot tell them apart any more
+    return [_apart(model, sample, one) for one in _found(model, sample, sample, stopped)]
 
 
 def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> list[Floats]:

@@ -38,7 +38,7 @@ def steps(
         return [radius * np.sqrt(square) for radius in _RADII], 0
     lengths, vectors, passes = leading(sample, centre, units, 1)
     length, direction = float(lengths[0]), vectors[0]
-    total = float(d) if own else float(np.sum(square / units**2))
+    total = float(d) if own else float(np.sum(square / units / units))
     most = 1.0 if own else math.sqrt(max(length, 0.0))
     rest = (total - length) / (d - 1)
     # covariance = rest I + delta delta^T holds for delta of the first length
