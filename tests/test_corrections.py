@@ -214,7 +214,7 @@ class TestFit:
             level = (square @ dummies) / (count + shift @ dummies)
         np.testing.assert_allclose(found.controls["coefficient"], [one, two], rtol=1e-3)
         np.testing.assert_allclose(found.sizes["adjusted"], np.sqrt(level), rtol=1e-4)
-        assert found.plain == rates.exponent(frame).interval
+        np.testing.assert_allclose(found.plain, rates.exponent(frame).interval, rtol=1e-12)
 
 
 class TestCounts:

@@ -1,5 +1,6 @@
 """Figures for everybody: what they draw, on which axes, and that they leave settings alone."""
 
+import inspect
 import math
 from dataclasses import replace
 
@@ -91,7 +92,7 @@ def test_what_is_public():
     assert set(CALLS) == set(PUBLIC) - {"fit", "looks"}
     for name in PUBLIC:
         for section in ("Parameters", "Returns", "Examples"):
-            assert f"{section}\n    ---" in getattr(eb.plot, name).__doc__, name
+            assert f"{section}\n---" in inspect.getdoc(getattr(eb.plot, name)), name
 
 
 def test_nothing_is_drawn_before_it_is_asked_for():
