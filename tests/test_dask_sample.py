@@ -230,13 +230,13 @@ class TestAccidents:
     def test_too_little_memory(self, X, client, monkeypatch):
         """As Dask says it when one worker after the other dies."""
 
-        def result(self):
+        async def gather(self, *_, **__):
             raise distributed.KilledWorker("pack", None, 3)
 
         sample = eb.DaskSample(da.from_array(X, chunks=(BLOCK_ROWS, 2)), client=client)
-        monkeypatch.setattr(distributed.Future, "result", result)
+        monkeypatch.setattr(distributed.Client, "_gather", gather)
         with pytest.raises(EngineError, match="workers died repeatedly: too little memory"):
-            sample._result(sample._bundles[0])
+            sample._results(sample._bundles[:1])
 
 
 @needs_jit

@@ -219,6 +219,21 @@ class TestAccidents:
         assert said.startswith(lost)
         assert 3 <= done < 48
 
+    def test_killed_before_its_answer_is_fetched(self, family, tmp_path, monkeypatch):
+        """A task that is done is not yet here."""
+        completed, worker = engines._completed, family.worker()
+
+        def killed(running, watch):
+            for future in completed(running, watch):
+                worker.kill()
+                worker.wait()
+                monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
+                yield future
+
+        monkeypatch.setattr(engines, "_completed", killed)
+        with pytest.raises(engines.EngineError, match="there has been no Dask worker"):
+            eb.run_study(small(), tmp_path / "out", "dask", scheduler=family.address)
+
     def test_a_worker_that_does_not_start(self, tmp_path, monkeypatch):
         """As Dask says it when one is killed before it has said hello."""
 
@@ -332,7 +347,11 @@ def _with_client(monkeypatch, spec, given, doomed):
     def client(*_):
         yield Client()
 
+    def gathered(client, futures, watch):
+        return [future.result() for future in futures]
+
     monkeypatch.setattr(engines, "client_at", client)
+    monkeypatch.setattr(cluster_module, "gathered", gathered)
     monkeypatch.setattr(distributed, "as_completed", Completed)
     yield from engines.Engine("dask").results(spec, given, lambda task: False)
 

@@ -6,6 +6,7 @@ Nobody waits for what will not come: without workers, or without the scheduler, 
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import logging
 import multiprocessing
@@ -150,6 +151,26 @@ def wait_for(
             watch.look()
         else:
             return
+
+
+def gathered(client: Any, futures: Sequence[Any], watch: Watch) -> list[Any]:
+    """What the futures, which are done, have made.
+
+    If all workers die before it has been fetched, it is gone, and Dask would wait for new ones for ever.
+    """
+    fetching = client.gather(list(futures), asynchronous=True)
+    made = asyncio.run_coroutine_threadsafe(fetching, client.loop.asyncio_loop)
+    try:
+        while True:
+            try:
+                found: list[Any] = made.result(timeout=_LOOK)
+                return found
+            except TimeoutError:
+                if made.done():
+                    raise
+                watch.look()
+    finally:
+        made.cancel()
 
 
 def _local(dask: Any, workers: int, threads: int, processes: bool = True) -> Any:

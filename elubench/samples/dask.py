@@ -145,7 +145,7 @@ class DaskSample(ChunkedSample):
         self._wait(futures, "packing")
         for future in futures:
             if future.status == "error":
-                self._result(future)
+                self._results([future])
         return list(futures)
 
     def _bundled(self, chunks: list[Any]) -> tuple[list[list[int]], list[Any]]:
@@ -180,18 +180,20 @@ class DaskSample(ChunkedSample):
         self._wait(bundles, "packing")
         return groups, bundles
 
+    def _watch(self) -> cluster.Watch:
+        return cluster.Watch(self._client, self._where, _THEN)
+
     def _wait(self, futures: list[Any], what: str) -> None:
-        watch = cluster.Watch(self._client, self._where, _THEN)
 
         def report(done: int) -> None:
             self._progress(what, self._rows * done // len(futures), self._rows)
 
-        cluster.wait_for(self._client, futures, watch, report)
+        cluster.wait_for(self._client, futures, self._watch(), report)
 
-    def _result(self, future: Any) -> Any:
+    def _results(self, futures: list[Any]) -> list[Any]:
         distributed = cluster.distributed()
         try:
-            return future.result()
+            return cluster.gathered(self._client, futures, self._watch())
         except distributed.KilledWorker:
             raise EngineError(
                 "Dask workers died repeatedly: too little memory? Use more workers, or a FileSample"
@@ -208,10 +210,7 @@ class DaskSample(ChunkedSample):
             asked = [[jobs.get(number) for number in group] for group in self._groups]
             futures = self._client.map(_apply, asked, self._bundles, pure=False)
             self._wait(futures, what)
-            if all(future.status == "finished" for future in futures):
-                found = self._client.gather(futures)
-            else:
-                found = [self._result(future) for future in futures]
+            found = self._results(futures)
         made = dict(zip(chain(*self._groups), chain(*found), strict=True))
         return [made[number] for number in sorted(jobs)]
 

@@ -155,10 +155,11 @@ def dask(
         for _ in range(_QUEUED_PER_WORKER * cores):
             if not ask():
                 break
-        for future in _completed(client, running, engine):
+        watch = cluster.Watch(client, engine.where, _THEN)
+        for future in _completed(running, watch):
             task = asked.pop(future.key)
             try:
-                rows, traces = future.result()
+                ((rows, traces),) = cluster.gathered(client, [future], watch)
             except distributed.KilledWorker:
                 left[task.name] = "workers died repeatedly: too little memory?"
             except MachineError as error:
@@ -169,9 +170,8 @@ def dask(
     _refuse_to_end(left)
 
 
-def _completed(client: Any, running: Any, engine: Engine) -> Iterator[Any]:
+def _completed(running: Any, watch: cluster.Watch) -> Iterator[Any]:
     """Futures as they are done; EngineError where none will be, as there are no workers."""
-    watch = cluster.Watch(client, engine.where, _THEN)
     while not running.is_empty():
         if running.has_ready():
             yield next(running)
