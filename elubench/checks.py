@@ -235,7 +235,7 @@ def numeric(value: ArrayLike, name: str) -> Floats:
 def coordinates(value: ArrayLike, name: str, d: int) -> Floats:
     """A new float64 array (d,): the numbers given, or one number repeated."""
     given = numeric(value, name)
-    return vector(np.broadcast_to(given, d) if given.ndim == 0 else given, name, d)
+    return vector(np.full(d, given) if given.ndim == 0 else given, name, d)
 
 
 def frame(value: Any, name: str, *columns: str) -> Any:

@@ -197,19 +197,57 @@ def test_the_bound_holds_for_rows_placed_to_break_it(seed):
             assert_same_sums(sample, x, u, -u * place)
 
 
-def test_points_have_the_sums_of_the_rows():
-    rng = np.random.default_rng(0)
-    t = np.concatenate([rng.uniform(-0.5, 0.5, 999), [-0.5, 0.5]])
-    sums = np.stack([np.sum(t**j) for j in range(condensing.POWERS)])[None]
+def points_of(t):
+    """The points and weights of a bin with rows at these local coordinates, and its sums of powers."""
+    sums = np.stack([np.sum(t**j) for j in range(condensing.POWERS)])
     points, weights = np.empty((2, 1, condensing.POINTS))
     counts = np.zeros(1, dtype=np.int64)
-    room = np.empty((1, 4, condensing.POWERS))
-    eb.kernels.ready(condensing.points_serial)(sums, room, points, weights, counts)
-    assert counts[0] == condensing.POINTS
+    room = np.empty((1, 5, condensing.POWERS))
+    eb.kernels.ready(condensing.points_serial)(sums[None], room, points, weights, counts)
+    return points[0, : counts[0]], weights[0, : counts[0]], sums
+
+
+#: Rows in a bin, from [0, 1): some fill it evenly, others lie together in parts of it.
+FILLED = {
+    "evenly": lambda u: u,
+    "to both ends": lambda u: np.concatenate([[0.0], u, [1.0 - 2.0**-53]]),
+    "at both ends": lambda u: 0.5 - 0.5 * np.cos(np.pi * u),
+    "on the left": lambda u: u**6,
+    "in the middle": lambda u: 0.5 + 0.05 * (u - 0.5),
+    "in two parts": lambda u: np.where(u < 0.5, 0.1 * u, 1.0 - 0.1 * u),
+    "in nine places": lambda u: np.floor(9.0 * u) / 9.0,
+    "in eight places": lambda u: np.floor(8.0 * u) / 8.0,
+    "at random, few": lambda u: np.random.default_rng(1).random(12),
+}
+
+
+@pytest.mark.parametrize("how", FILLED)
+def test_points_have_the_sums_of_the_rows(how):
+    t = FILLED[how]((np.arange(999) + np.random.default_rng(0).random(999)) / 999) - 0.5
+    points, weights, sums = points_of(t)
+    assert len(points) == condensing.POINTS or how in ("in the middle", "in two parts")
     assert (weights > 0).all()
     assert (np.abs(points) <= 0.5).all()
     again = [np.sum(weights * points**j) for j in range(condensing.POWERS)]
-    np.testing.assert_allclose(again, sums[0], rtol=0, atol=1e-15 * sums[0, 0])
+    np.testing.assert_allclose(again, sums, rtol=0, atol=1e-15 * sums[0])
+
+
+@pytest.mark.parametrize("how", ["evenly", "at both ends", "on the left"])
+def test_points_are_those_of_gauss(how):
+    """Against orthogonal polynomials made from the rows, not from sums, whose rounding matters more."""
+    t = FILLED[how]((np.arange(999) + 0.5) / 999) - 0.5
+    before, here = np.zeros_like(t), np.full_like(t, len(t) ** -0.5)
+    diagonal, beside = [], [0.0]
+    for _ in range(condensing.POINTS):
+        diagonal.append(np.sum(t * here**2))
+        above = (t - diagonal[-1]) * here - beside[-1] * before
+        beside.append(np.sqrt(np.sum(above**2)))
+        before, here = here, above / beside[-1]
+    matrix = np.diag(diagonal) + np.diag(beside[1:-1], 1) + np.diag(beside[1:-1], -1)
+    expected, vectors = np.linalg.eigh(matrix)
+    points, weights, _ = points_of(t)
+    np.testing.assert_allclose(points, expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(weights, len(t) * vectors[0] ** 2, rtol=1e-6)
 
 
 def test_few_distinct_rows_are_found_again():

@@ -9,6 +9,7 @@ from elubench.kernels._jit import COMMON
 from elubench.kernels.lanes import (
     LANES,
     absolute,
+    add_powers,
     added,
     at_most,
     either,
@@ -216,6 +217,22 @@ def test_powers_of_two():
     k, out = np.resize([0.0, 1.0, 2.0, 3.0, 10.0, 29.0, 57.0, 58.0], LANES), np.empty(LANES)
     powers(k, out)
     np.testing.assert_array_equal(out, 2.0**k)
+
+
+@compiled
+def all_powers(sums, at, t, weight):
+    add_powers(sums, at, t, t**2, t**4, t**8, weight)
+
+
+def test_powers_are_added_where_they_are_told():
+    before = np.random.default_rng(3).random(40)
+    for t, weight in ((0.4, 1.0), (-0.3, 2.5), (0.0, 1.0), (-0.5, 0.0)):
+        sums = before.copy()
+        all_powers(sums, 5, t, weight)
+        np.testing.assert_allclose(
+            sums[5:21], before[5:21] + weight * t ** np.arange(16.0), rtol=1e-15
+        )
+        assert (np.delete(sums, np.s_[5:21]) == np.delete(before, np.s_[5:21])).all()
 
 
 def test_whole_numbers():

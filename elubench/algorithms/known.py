@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import elubench.algorithms
@@ -11,16 +14,19 @@ from elubench import checks
 from elubench.algorithms.base import Algorithm
 
 
-def known() -> dict[str, type[Algorithm]]:
+@cache
+def known() -> Mapping[str, type[Algorithm]]:
     """Every algorithm of the package by the name of its class, in the order of legends."""
     found = [kind for kind in vars(elubench.algorithms).values() if isinstance(kind, type)]
     own = [kind for kind in found if issubclass(kind, Algorithm) and kind is not Algorithm]
-    return {kind.__name__: kind for kind in sorted(own, key=lambda kind: kind.look.place)}
+    places = sorted(own, key=lambda kind: kind.look.place)
+    return MappingProxyType({kind.__name__: kind for kind in places})
 
 
-def commands() -> dict[str, type[Algorithm]]:
+@cache
+def commands() -> Mapping[str, type[Algorithm]]:
     """The same by their names on the command line."""
-    return {kind.command or kind.__name__: kind for kind in known().values()}
+    return MappingProxyType({kind.command or kind.__name__: kind for kind in known().values()})
 
 
 def kind_of(name: str) -> type[Algorithm]:

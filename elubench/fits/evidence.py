@@ -52,10 +52,10 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     row, short = sample.sums(u, b, layout.LOG_COSH)
     log_cosh = row[layout.log_cosh_at(d)]
     gap = ready(model.algebra.gap)(params, *inputs, *model.inputs(m), log_cosh)
-    loss = float(gap) + model.one_gaussian_loss(fitted, m)
     own = model.one_gaussian_loss(m, m)
+    loss = float(gap) + (own if fitted is m else model.one_gaussian_loss(fitted, m))
     rivals = {ONE_GAUSSIAN: own}
-    scale = np.broadcast_to(model.scale(train, params), d)
+    scale = model.scale(train, params)
     between = float(np.sum((u[0] * np.sqrt(scale)) ** 2))  # half the distance, squared
     if model.even:
         rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))

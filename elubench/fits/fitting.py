@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from os import PathLike
 
@@ -126,10 +126,9 @@ def fit(
     with interrupts.held() as presses:
         begins = starts_of(model, used, presses.stopped)
         interrupted = presses.stopped()
-    rng = np.random.default_rng(seed)
-    further = (model.random_start(train, rng) for _ in range(starts - 1))
     runs, interrupted = ended(
-        chain(begins, further), interrupted, train, used, model, chosen,
+        chain(begins, _further(model, train, starts - 1, seed)),
+        interrupted, train, used, model, chosen,
         rivals=len(begins) - 1 if joined(model, chosen, train) else 0,
         max_iter=max_iter, tol=tolerance(chosen, train), validation=held,
     )  # fmt: skip
@@ -197,6 +196,13 @@ def fit(
         sample=sample,
         origin=origin,
     )
+
+
+def _further(model: Model, sample: Sample, count: int, seed: int) -> Iterator[Floats]:
+    """Random starts."""
+    if count:
+        rng = np.random.default_rng(seed)
+        yield from (model.random_start(sample, rng) for _ in range(count))
 
 
 def _bill(

@@ -71,10 +71,11 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         estimates = np.stack([_apart(model, sample, one) for one in found])
     points, _ = model.candidates(part)
     kept = _KEPT_OF_FEW_ROWS if part.n <= _FEW_ROWS else _KEPT
+    narrow = _narrow(model, part)
     if part is sample:
         points = np.vstack([points, estimates])
     for count in (len(points), kept, kept if part is sample else _TAKEN):
-        ranked = _ranked(model, part, points, count)
+        ranked = _ranked(model, part, points, count, narrow)
         if ranked is None:
             return [points[0]]
         before, gaps, points = ranked
@@ -87,11 +88,11 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         return [estimates[0]]
     if part is sample:
         if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
-            return _several(model, sample, points, stopped)
+            return _several(model, sample, points, narrow, stopped)
         return _two(model, sample, before, gaps, points, np.inf)
     points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
     data = part if shown > _CLEAR else sample
-    ranked = _ranked(model, data, points, len(points))
+    ranked = _ranked(model, data, points, len(points), narrow)
     if ranked is None:
         return [points[0]]
     before, gaps, points = ranked
@@ -111,13 +112,13 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
 
 
 def _several(
-    model: Model, sample: Sample, points: Floats, stopped: Callable[[], bool]
+    model: Model, sample: Sample, points: Floats, narrow: Floats, stopped: Callable[[], bool]
 ) -> list[Floats]:
     """After more steps of EM from these points and random ones, the best that are apart."""
     rng = np.random.default_rng(0)
     points = np.vstack([points, *(model.random_start(sample, rng) for _ in range(_RANDOM))])
     for _ in range(_SWEEPS):
-        ranked = None if stopped() else _ranked(model, sample, points, len(points))
+        ranked = None if stopped() else _ranked(model, sample, points, len(points), narrow)
         if ranked is None:
             return [points[0]]
         points = ranked[-1]
@@ -186,12 +187,15 @@ def _part(model: Model, sample: Sample) -> Sample:
     return sample if off.any() else part
 
 
+def _narrow(model: Model, sample: Sample) -> Floats:
+    """The scale at which a component is a point."""
+    return _POINTS * model.scale(sample, model.truth(model.centre(sample.moments()), sample.d))
+
+
 def _ranked(
-    model: Model, sample: Sample, points: Floats, count: int
+    model: Model, sample: Sample, points: Floats, count: int, narrow: Floats
 ) -> tuple[Floats, Floats, Floats] | None:
     """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
-    m = sample.moments()
-    single = model.scale(sample, model.truth(model.centre(m), sample.d))
     with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
         answers = model.evaluate(sample, points, layout.LOG_COSH)
     usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
@@ -200,11 +204,11 @@ def _ranked(
     order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
     order = order[: min(count, np.count_nonzero(usable))]
     after = answers.em[order]
-    scales = np.empty((len(after), len(single)))
-    inputs, scale_of = model.inputs(m), ready(model.algebra.scale)
+    scales = np.empty((len(after), len(narrow)))
+    inputs, scale_of = model.inputs(sample.moments()), ready(model.algebra.scale)
     for point, scale in zip(after, scales, strict=True):
         scale_of(point, *inputs, scale)
-    if not (scales > _POINTS * single).all():
+    if not (scales > narrow).all():
         raise TwoPoints(
             "X must have more than two points, got two points, to which both components shrink: "
             "the likelihood is unbounded"

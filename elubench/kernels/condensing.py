@@ -3,10 +3,12 @@
 A row x falls into bin k at the local coordinate t in [-1/2, 1/2) if (x - base) / width = k + 1/2 + t.
 A bin keeps the sums of w t^j, j = 0 to 15: two cache lines. Eight points with positive weights have the
 same sixteen sums (Gauss quadrature). Chebyshev's algorithm finds their Jacobi matrix, whose eigenvalues
-are the points; the first components of the eigenvectors are the roots of their weights (Golub, Welsch).
-A bin with fewer distinct rows has as few points.
+are the points. Rows that fill a bin evenly have almost the points of the uniform density, from which
+Newton's method needs three or four steps, all points at once. Where it does not find eight points that
+are well apart, the eigenvalues are computed, and the first components of the eigenvectors are the roots
+of the weights (Golub, Welsch). A bin with fewer distinct rows has as few points.
 
-Rows are summed in parts of fixed size, parts are added in a fixed order, and bins do not know of each
+Rows are summed in parts of equal size, parts are added in a fixed order, and bins do not know of each
 other: the number of threads changes no bit.
 """
 
@@ -21,7 +23,10 @@ from numba import prange, types
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.lanes import (
     LANES,
+    absolute,
+    add_powers,
     added,
+    fetch,
     floor,
     load,
     store,
@@ -29,16 +34,20 @@ from elubench.kernels.lanes import (
     where_below,
     zeros,
 )
+from elubench.kernels.tiles import AHEAD
 
 POINTS = 8  # of a bin
 POWERS = 2 * POINTS  # 0 to 15
-PART_ROWS = 131072  # that one thread sums at a time
+PART_ROWS = 131072  # that one thread sums at a time, at most
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not
 _NEXT = STRIP + LANES  # from a power to the next: 4 KiB apart, they would be taken for each other
 #: Numbers that hold the powers of a strip.
 POWERS_OF_STRIP = 4 * _NEXT
 
-_BITS = np.array([[float(j >> bit & 1) for j in range(LANES)] for bit in range(3)])
+# the points of the uniform density, where Newton's method begins; its steps, and their size at its end
+_EVEN = np.array([-0.4801, -0.3983, -0.2628, -0.0917, 0.0917, 0.2628, 0.3983, 0.4801])
+_STEPS, _ENDED = 8, 1e-14
+_APART = 1e-3  # points that are closer may be one that was found twice
 _NOTHING = 1e-15  # of a bin's weight: what is left after subtraction below this is rounding
 _TURNS = 60  # of the QL iteration; two for each eigenvalue are usual
 
@@ -53,6 +62,7 @@ def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: An
     nothing, far, missed = zeros(), zeros() + beyond, zeros()
     whole = count // LANES * LANES
     for i in range(0, whole, LANES):
+        fetch(rows, begin + i + AHEAD)
         z = (load(rows, begin + i) - base) * inverse
         below = floor(z)
         t = where_below(z, beyond, z - below - 0.5, nothing)
@@ -83,18 +93,11 @@ def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: An
 @kernel("exact", counted=False)
 def _add_strip(t: Any, bins: Any, weights: Any, begin: int, count: int, sums: Any) -> None:
     """Add w t^j to the sums of each row's bin."""
-    ones = zeros() + 1.0
-    bit0, bit1, bit2 = load(_BITS, 0), load(_BITS, LANES), load(_BITS, 2 * LANES)
     weighted = weights.size > 0
     for i in range(count):
-        powers = where_below(bit0, 0.5, ones, ones * t[i])
-        powers = where_below(bit1, 0.5, powers, powers * t[_NEXT + i])
-        powers = where_below(bit2, 0.5, powers, powers * t[2 * _NEXT + i])
-        if weighted:
-            powers = powers * weights[begin + i]
+        weight = weights[begin + i] if weighted else 1.0
         at = bins[i] * POWERS
-        store(sums, at, load(sums, at) + powers)
-        store(sums, at + LANES, load(sums, at + LANES) + powers * t[3 * _NEXT + i])
+        add_powers(sums, at, t[i], t[_NEXT + i], t[2 * _NEXT + i], t[3 * _NEXT + i], weight)
 
 
 class Room(NamedTuple):
@@ -117,7 +120,7 @@ def _settle(total: Any, recent: Any, begin: int, end: int) -> None:
 def _add_part(
     rows: Any, weights: Any, part: int, place: Any, room: Any, outside: Any, found: Any
 ) -> None:
-    """A part strip by strip.
+    """A part strip by strip: one of as many as ``found`` is long, of equal size.
 
     Adding up equal numbers is off the same way every time. So after each strip the bin of its last row
     is settled: that of a value which many rows share, before it has been added a few hundred times.
@@ -127,8 +130,10 @@ def _add_part(
     recent[:] = 0.0
     last = np.int64(place[3] - place[2])
     count = 0
-    end = min(rows.size, (part + 1) * PART_ROWS)
-    for strip in range(part * PART_ROWS, end, STRIP):
+    strips = -(-rows.size // STRIP)
+    each = STRIP * (-(-strips // found.size))
+    end = min(rows.size, (part + 1) * each)
+    for strip in range(part * each, end, STRIP):
         size = min(STRIP, end - strip)
         missed = _locate(rows, strip, size, place, t, bins)
         _add_strip(t, bins, weights, strip, size, recent)
@@ -143,6 +148,14 @@ def _add_part(
     found[part] = count
 
 
+@kernel("exact", counted=False)
+def _add_up(total: Any, parts: int, at: int) -> None:
+    """The sums of a bin over all parts, into those of the first part."""
+    for part in range(1, parts):
+        for i in range(at, at + POWERS):
+            total[0, i] += total[part, i]
+
+
 _vector, _matrix, _ints = types.float64[::1], types.float64[:, ::1], types.int64[:, ::1]
 _PLACE = types.UniTuple(types.float64, 4)
 _ROOM = types.NamedTuple((_matrix, _matrix, _matrix, _ints), Room)
@@ -151,7 +164,7 @@ _ADD = types.void(_vector, _vector, _PLACE, _ROOM, _ints, types.int64[::1])
 
 @kernel("parallel", _ADD)
 def add_parallel(rows: Any, weights: Any, place: Any, room: Any, outside: Any, found: Any) -> None:
-    """Sums of powers by part, into room.total.
+    """Sums of powers, into room.total[0].
 
     ``place`` is base, 1 / width, and the numbers of the first bin and of the one after the last. The
     first found[p] numbers of outside[p] are the rows of part p that are in no bin.
@@ -161,6 +174,8 @@ def add_parallel(rows: Any, weights: Any, place: Any, room: Any, outside: Any, f
             borrow(rows), borrow(weights), part, place,
             borrow(room), borrow(outside), borrow(found),
         )  # fmt: skip
+    for k in prange(room.total.shape[1] // POWERS):
+        _add_up(borrow(room.total), found.size, k * POWERS)
 
 
 @kernel("exact", _ADD)
@@ -168,13 +183,16 @@ def add_serial(rows: Any, weights: Any, place: Any, room: Any, outside: Any, fou
     """The same in the calling thread."""
     for part in range(found.size):
         _add_part(rows, weights, part, place, room, outside, found)
+    for k in range(room.total.shape[1] // POWERS):
+        _add_up(room.total, found.size, k * POWERS)
 
 
 @kernel("exact", counted=False)
 def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any) -> int:
     """Chebyshev's algorithm: the Jacobi matrix of a measure from its sums of powers; its order.
 
-    It ends early at a measure of fewer points, where what is left is rounding.
+    ``beside`` are the squares of the numbers beside the diagonal, from the second place on. It ends
+    early at a measure of fewer points, where what is left is rounding.
     """
     weight = sums[0]
     for j in range(POWERS):
@@ -195,22 +213,72 @@ def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any) -> int:
         if beta > 0.25 or abs(centre) > 0.5:
             return k
         diagonal[k] = centre
-        beside[k] = math.sqrt(beta)
+        beside[k] = beta
         ratio, norm = new[k + 1] / left, left
     return POINTS
+
+
+@kernel("exact", counted=False)
+def _by_newton(total: float, d: Any, e: Any, points: Any, weights: Any) -> bool:
+    """Points and weights from the diagonal d and the squares e[1:] beside it; False if not found.
+
+    The points are the roots of p_8, where p_(k+1) = (x - d_k) p_k - e_k p_(k-1).
+    """
+    x = load(_EVEN, 0)
+    for _ in range(_STEPS):
+        before, here = zeros(), zeros() + 1.0
+        slope_before, slope = zeros(), zeros()
+        for k in range(POINTS):
+            t = x - d[k]
+            slope_before, slope = slope, here + t * slope - e[k] * slope_before
+            before, here = here, t * here - e[k] * before
+        step = here / slope
+        x = x - step
+        if added(absolute(step)) <= _ENDED:
+            store(points, 0, x)
+            store(weights, 0, total * _shares(x, d, e))
+            for k in range(1, POINTS):
+                if not points[k] - points[k - 1] > _APART:
+                    return False
+            return points[0] >= -0.5 and points[POINTS - 1] <= 0.5
+    return False
+
+
+@kernel("exact", counted=False)
+def _shares(x: Any, d: Any, e: Any) -> Any:
+    """What the points weigh of a total of 1: 1 / sum of p_k^2 / (e_1 ... e_k), k = 0 to 7.
+
+    This is off by the rounding of x times a hundred. So the sums of w p_k, which are 1, 0, 0, ..., are
+    taken, and what they are off is subtracted: p_k(x_i) (w_i / e_1 ... e_k)^(1/2) are orthogonal.
+    """
+    before, here = zeros(), zeros() + 1.0
+    square, norm = here, 1.0
+    for k in range(POINTS - 1):
+        before, here = here, (x - d[k]) * here - e[k] * before
+        norm *= e[k + 1]
+        square = square + here * here / norm
+    shares = 1.0 / square
+    before, here = zeros(), zeros() + 1.0
+    excess, norm = here * (added(shares) - 1.0), 1.0
+    for k in range(POINTS - 1):
+        before, here = here, (x - d[k]) * here - e[k] * before
+        norm *= e[k + 1]
+        excess = excess + here * (added(shares * here) / norm)
+    return shares - shares * excess
 
 
 @kernel("exact", counted=False)
 def _eigen(count: int, d: Any, e: Any, first: Any) -> bool:
     """Eigenvalues d and first components of the eigenvectors of a Jacobi matrix, by implicit QL.
 
-    e[1:] is beside the diagonal and is overwritten. False if the iteration does not end.
+    e[1:] are the squares of what is beside the diagonal. All of d and e is overwritten. False if the
+    iteration does not end.
     """
     for i in range(count):
         first[i] = 0.0
     first[0] = 1.0
     for i in range(1, count):
-        e[i - 1] = e[i]
+        e[i - 1] = math.sqrt(e[i])
     e[count - 1] = 0.0
     for low in range(count):
         for turn in range(_TURNS + 1):
@@ -256,17 +324,20 @@ def _eigen(count: int, d: Any, e: Any, first: Any) -> bool:
 
 @kernel("exact", counted=False)
 def _points_of(sums: Any, room: Any, points: Any, weights: Any) -> int:
-    """Points t and weights of one bin; how many there are. ``room`` is scratch memory (4, POWERS)."""
+    """Points t and weights of one bin; how many there are. ``room`` is scratch memory (5, POWERS)."""
     if not sums[0] > 0.0:
         return 0
-    count = _jacobi(sums, room[0], room[1], points, room[2])
-    if not _eigen(count, points, room[2], room[3]):
+    diagonal, beside, first = room[0], room[1], room[2]
+    count = _jacobi(sums, room[3], room[4], diagonal, beside)
+    if count == POINTS and _by_newton(sums[0], diagonal, beside, points, weights):
+        return count
+    if not _eigen(count, diagonal, beside, first):
         count = 1
-        points[0] = sums[1] / sums[0]
-        room[3, 0] = 1.0
+        diagonal[0] = sums[1] / sums[0]
+        first[0] = 1.0
     for i in range(count):
-        points[i] = min(max(points[i], -0.5), 0.5)
-        weights[i] = sums[0] * room[3, i] * room[3, i]
+        points[i] = min(max(diagonal[i], -0.5), 0.5)
+        weights[i] = sums[0] * first[i] * first[i]
     return count
 
 
@@ -277,7 +348,7 @@ _POINTS = types.void(_matrix, types.float64[:, :, ::1], _matrix, _matrix, types.
 def points_parallel(sums: Any, room: Any, points: Any, weights: Any, counts: Any) -> None:
     """Sums (bins, POWERS) to points and weights (bins, POINTS), of which the first counts[k] hold.
 
-    ``room`` is (bins, 4, POWERS).
+    ``room`` is (bins, 5, POWERS).
     """
     for k in prange(counts.size):
         counts[k] = _points_of(

@@ -276,6 +276,46 @@ if JIT:
         return types.void(buffer, types.int64, _lanes), codegen
 
     @intrinsic
+    def add_powers(
+        typingctx: Any, sums: Any, at: Any, t: Any, t2: Any, t4: Any, t8: Any, weight: Any
+    ) -> Any:
+        """Add w t^j, j = 0 to 15, to the numbers from position ``at`` on.
+
+        By four: the processors that compute with eight at a time load and store by four, and what is
+        the same for powers 0 to 3 and 4 to 7, and for these and 8 to 15, is then loaded once.
+        """
+        four = ir.VectorType(ir.DoubleType(), 4)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def every(number: Any) -> Any:
+                nothing = ir.Constant(four, ir.Undefined)
+                first = builder.insert_element(nothing, number, ir.IntType(32)(0))
+                places = ir.Constant(ir.VectorType(ir.IntType(32), 4), None)
+                return builder.shuffle_vector(first, nothing, places)
+
+            def where(bits: list[int], one: Any, other: Any) -> Any:
+                chosen = ir.Constant(ir.VectorType(ir.IntType(1), 4), bits)
+                return builder.select(chosen, one, other)
+
+            t, t2, t4, t8, weight = map(every, args[2:])
+            low = where([0, 1, 0, 1], t, ir.Constant(four, [1.0] * 4))
+            low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
+            powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]
+            powers += [builder.fmul(each, t8, flags=("contract",)) for each in powers]
+            start = _pointer(context, builder, signature.args[0], *args[:2])
+            start = builder.bitcast(start, four.as_pointer())
+            for place, each in enumerate(powers):
+                where_to = builder.gep(start, [ir.IntType(64)(place)])
+                before = builder.load(where_to)
+                before.align = 8
+                after = builder.fadd(before, each, flags=("contract",))
+                builder.store(after, where_to).align = 8
+            return context.get_dummy_value()
+
+        numbers = [types.float64] * 5
+        return types.void(sums, types.int64, *numbers), codegen
+
+    @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
         """Prefetch the cache line at position ``at``: a hint, harmless beyond the end.
 
@@ -352,6 +392,13 @@ else:
 
     def store_whole(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
         buffer[at : at + LANES] = value.astype(np.int64)
+
+    def add_powers(  # noqa: D103
+        sums: Any, at: int, t: float, t2: float, t4: float, t8: float, weight: float
+    ) -> None:
+        low = np.array([1.0, t, t2, t * t2])
+        first = np.concatenate([low, low * t4]) * weight
+        sums.reshape(-1)[at : at + 16] += np.concatenate([first, first * t8])
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass

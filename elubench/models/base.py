@@ -142,7 +142,8 @@ class Model(ABC):
 
     def swapped(self, params: Floats) -> Floats:
         """The same mixture with the labels of its components exchanged."""
-        return np.roll(params, params.size // 2)
+        half = params.size // 2
+        return np.concatenate([params[half:], params[:half]])
 
     def ordered(self, params: Floats) -> Floats:
         """Locations (2, d), ordered by the coordinate in which they differ most; -0 becomes 0."""

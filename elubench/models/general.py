@@ -104,7 +104,8 @@ class General(Model):
     def swapped(self, params: Floats) -> Floats:
         if not self.extra:
             return super().swapped(params)
-        return np.append(np.roll(params[:-1], params.size // 2), -params[-1])
+        half = params.size // 2
+        return np.concatenate([params[half:-1], params[:half], -params[-1:]])
 
     def is_stationary_start(self, params: Floats) -> bool:
         one, two = params[: params.size - self.extra].reshape(2, -1)

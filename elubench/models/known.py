@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import elubench.models
@@ -9,10 +12,12 @@ from elubench import checks
 from elubench.models.base import Model
 
 
-def known() -> dict[str, type[Model]]:
+@cache
+def known() -> Mapping[str, type[Model]]:
     """The models of the package by name."""
     found = [kind for kind in vars(elubench.models).values() if isinstance(kind, type)]
-    return {kind.name: kind for kind in found if issubclass(kind, Model) and hasattr(kind, "name")}
+    own = [kind for kind in found if issubclass(kind, Model) and hasattr(kind, "name")]
+    return MappingProxyType({kind.name: kind for kind in own})
 
 
 def with_options(text: str, label: str = "model") -> tuple[str, dict[str, Any]]:

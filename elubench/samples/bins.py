@@ -104,8 +104,8 @@ class Bins:
                 adding = condensing.add_parallel if inside else condensing.add_serial
                 with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
                     ready(adding)(rows, own, place, room, outside, found)
-            sums = room.total[: len(found)].sum(axis=0).reshape(-1, condensing.POWERS)[:-1]
-            self._push(1, _shifted(sums, shift))
+            sums = room.total[0].reshape(-1, condensing.POWERS)[:-1]
+            self._push(1, np.ldexp(sums, shift) if shift else sums.copy())
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where], X)
             kept = np.ones(len(where)) if weights is None else own[where]
@@ -135,7 +135,7 @@ class Bins:
         used = np.flatnonzero(total[:, 0] > 0.0)
         t, weights = np.empty((2, len(used), condensing.POINTS))
         counts = np.zeros(len(used), dtype=np.int64)
-        scratch = np.empty((len(used), 4, condensing.POWERS))
+        scratch = np.empty((len(used), 5, condensing.POWERS))
         with held(), parallel_region.entered(len(used) > 1) as inside:
             making = condensing.points_parallel if inside else condensing.points_serial
             ready(making)(total[used], scratch, t, weights, counts)
