@@ -647,6 +647,7 @@ class TestVectorCode:
             "add_moments",
             "add_tanh_moments",
             "add_everything",
+            "add_loss_moments",
             "add_curvature",
         ],
     )
@@ -658,7 +659,8 @@ class TestVectorCode:
             "add_moments": (vector, tile, whole, vector, whole, vector, whole),
             "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
             "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
-            "add_curvature": (vector, vector, tile, whole, vector),
+            "add_loss_moments": (vector, vector, tile, whole, vector, whole, whole, vector),
+            "add_curvature": (vector, tile, whole, vector),
         }[name]
         text = assembly(getattr(sums, name), signature)
         assert packed_instructions(text, r"vaddpd" if name == "total_of" else r"vfmadd\w+pd") >= 4
@@ -670,3 +672,7 @@ class TestVectorCode:
         text = assembly(condensing._locate, signature)
         assert packed_instructions(text, r"vmulpd") >= 4
         assert "vgather" not in text
+        signature = (self.BUFFER, numba.types.int64[::1], self.BUFFER, whole, whole, self.BUFFER)
+        text = assembly(condensing._add_strip, signature)
+        assert packed_instructions(text, r"vfmadd\w+pd") >= 2
+        assert packed_instructions(text, r"vaddpd") >= 2

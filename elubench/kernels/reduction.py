@@ -50,6 +50,7 @@ from elubench.kernels.region import parallel_region
 from elubench.kernels.sums import (
     add_curvature,
     add_everything,
+    add_loss_moments,
     add_moments,
     add_pairs,
     add_tanh_moments,
@@ -150,6 +151,11 @@ def _reduce_block(
             if d == 1 and whole:
                 add_everything(y, spare, x, m, data, rest, want, out)
                 continue
+            if d <= 4 and whole:
+                add_loss_moments(y, spare, x, m, data, rest, want, out)
+                if want & CURVATURE:
+                    add_curvature(spare, x, m, out)
+                continue
             if want == 0:
                 tanh_in_place(y, spare, m, data, rest)
             elif whole:
@@ -162,12 +168,12 @@ def _reduce_block(
             weigh(y, weights, tile, valid, m)
             if want & CURVATURE:
                 weigh(spare, weights, tile, valid, m)
-                if 1 < d <= 4:
-                    add_curvature(y, spare, x, m, out)
-                    continue
                 out[c0_at(d)] += total_of(spare, m)
-                ends = following + d * rows
-                add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
+                if 1 < d <= 4:
+                    add_curvature(spare, x, m, out)
+                else:
+                    ends = following + d * rows
+                    add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
             add_moments(y, x, m, out, np.int64(T0), data, following)
 
 

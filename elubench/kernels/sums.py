@@ -271,24 +271,59 @@ def add_everything(y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int
         out[c2_at(d)] += added(c2)
 
 
+@kernel("exact", inline=True, counted=False)
+def add_loss_moments(
+    y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int, out: Any
+) -> None:
+    """The same bits as tanh_with_loss and the sums of t, t x and c, in one loop, for 2 <= d <= 4.
+
+    Weights are 1. e becomes c = 1 - t^2, of which :func:`add_curvature` takes the other sums: the loops
+    are two because all sums together need more registers than there are.
+    """
+    d, rows = x.shape
+    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
+    plain, s0, s1, s2, s3, curved = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
+    for i in range(0, m, LANES):
+        fetch(data, at + FETCH * i)
+        fetch(data, at + FETCH * i + LINE)
+        value = load(y, i)
+        z = absolute(value)
+        t = tanh_of(z, load(e, i))
+        square = rounded(t, t)
+        gone = gone + square * (1.0 - gone)
+        grown = grown + grown * t
+        far = far + z
+        c = 1.0 - square
+        store(e, i, c)
+        curved = curved + c
+        t = signed(t, value)
+        plain = plain + t
+        s0 = s0 + t * load(x, at0 + i)
+        s1 = s1 + t * load(x, at1 + i)
+        s2 = s2 + t * load(x, at2 + i)
+        s3 = s3 + t * load(x, at3 + i)
+    out[T0] += added(plain)
+    _add_four(s0, s1, s2, s3, np.int64(0), d, out, np.int64(T1))
+    out[log_cosh_at(d)] += loss_of(gone, grown, far)
+    if want & CURVATURE:
+        out[c0_at(d)] += added(curved)
+
+
 @kernel("exact", counted=False)
-def add_curvature(t: Any, c: Any, x: Any, m: int, out: Any) -> None:
-    """Add the sums of t, t x, c, c x and c x x^T for 2 to 4 coordinates, in one loop.
+def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
+    """Add the sums of c x and c x x^T for 2 to 4 coordinates, in one loop.
 
     Of a coordinate beyond the last, the last takes the place.
     """
     d, rows = x.shape
     at0, at1, at2, at3 = _four(np.int64(0), d, rows)
-    s, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
+    s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
     s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
     s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
-    plain, t0, t1, t2, t3 = zeros(), zeros(), zeros(), zeros(), zeros()
     for i in range(0, m, LANES):
-        value, other = load(c, i), load(t, i)
+        value = load(c, i)
         x0, x1, x2, x3 = _loaded(x, at0 + i, at1 + i, at2 + i, at3 + i)
-        plain = plain + other
-        t0, t1, t2, t3 = t0 + other * x0, t1 + other * x1, t2 + other * x2, t3 + other * x3
-        s = s + value
         p = rounded(value, x0)
         s0 = s0 + p
         s00 = s00 + p * x0
@@ -307,9 +342,6 @@ def add_curvature(t: Any, c: Any, x: Any, m: int, out: Any) -> None:
         s31 = s31 + p * x1
         s32 = s32 + p * x2
         s33 = s33 + p * x3
-    out[T0] += added(plain)
-    _add_four(t0, t1, t2, t3, np.int64(0), d, out, np.int64(T1))
-    out[c0_at(d)] += added(s)
     _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
     at = c2_at(d)
     out[at] += added(s00)
