@@ -110,6 +110,19 @@ def two_threads(d, scale, rounds):
     return line_of(f"two threads and one, d={d}, n=10^6", ">= 1.7", *took.values())
 
 
+def two_readers(scale, rounds):
+    """How much faster two threads only read: cores that share one way to memory gain little."""
+    numbers = gaussian(int(16_000_000 * scale), 1, seed=1).reshape(-1)
+    cases = {count: with_threads(count, lambda: add_up(numbers)) for count in (2, 1)}
+    took = in_turns(cases, rounds)
+    return Line(
+        "two threads and one, only reading",
+        "",
+        f"{seconds(took[2])}, {seconds(took[1])}",
+        took[1] / took[2],
+    )
+
+
 def everything(d, scale, rounds, threads):
     """What the loss and the second-order sums add to a pass."""
     sample, one_pass, _ = prepared(int(1_000_000 * scale), d)
@@ -249,6 +262,7 @@ def by_passes(scale, rounds, threads):
         yield everything(d, scale, rounds, threads)
     yield two_directions(scale, rounds, threads)
     if threads > 1:
+        yield two_readers(scale, rounds)
         yield two_threads(1, scale, rounds)
         yield two_threads(4, scale, rounds)
 
