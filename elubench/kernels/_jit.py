@@ -18,7 +18,7 @@ Common to all:
 ``nogil=True``           Python threads can run kernels side by side.
 ``boundscheck=False``    explicit, so that ``NUMBA_BOUNDSCHECK`` cannot silently halve the speed.
 
-On request, see :func:`kernel`: ``forceinline``, and ``_nrt`` and the wrappers off.
+On request, see :func:`kernel`: ``forceinline``, ``inline``, and ``_nrt`` and the wrappers off.
 
 Nothing is compiled at import. A kernel that Python calls has one signature and is compiled, or loaded
 from the cache, by :func:`ready` on first use, or after a number of calls if Python can do without that
@@ -77,6 +77,7 @@ def kernel(
     signature: Any = None,
     *,
     inline: bool = False,
+    merged: bool = False,
     counted: bool = True,
     pointer: bool = True,
     plain: bool | int = False,
@@ -86,7 +87,9 @@ def kernel(
     With a signature the kernel can be called from Python (after :func:`ready`), takes these types
     only, and is kept in the kernel cache. Without one, it can be called by other kernels only.
     ``inline`` avoids the call, which for a function of several arrays copies some sixty numbers to
-    the stack; it is for what is called often and does little. ``counted=False`` leaves out reference
+    the stack; it is for what is called often and does little. ``merged`` puts the code into that of its
+    caller, which must be of the same kind, before this is compiled: a long function with one caller is
+    then compiled once, not by itself and again as a part. ``counted=False`` leaves out reference
     counts, for a function that neither creates nor returns an array: its slices then cost nothing.
     ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
     pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
@@ -96,6 +99,8 @@ def kernel(
     arithmetic has the same bits either way.
     """
     options = {**COMMON, **KINDS[kind], "forceinline": inline, "_nrt": counted}
+    if merged:
+        options["inline"] = "always"
     if JIT:
         options["no_cfunc_wrapper"] = signature is None or not pointer
         options["no_cpython_wrapper"] = signature is None and kind != "parallel"

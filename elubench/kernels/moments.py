@@ -58,10 +58,10 @@ def _room(d: int) -> Any:
     return room[begin : begin + (d + 1) * strip].reshape(d + 1, strip)
 
 
-@kernel("exact", counted=False)
-def _shape_block(
+def _block(
     data: Any, weights: Any, n: int, block: int, centre: Any, factors: Any, z: Any, sums: Any
 ) -> None:
+    """The sums of one block."""
     d, rows = data.shape[1], data.shape[2]
     fourth = d * (d + 1) // 2
     sums[:] = 0.0
@@ -92,6 +92,9 @@ def _shape_block(
             ahead += d * m
 
 
+_block_alone = kernel("exact", counted=False)(_block)
+_block_merged = kernel("exact", merged=True, counted=False)(_block)
+
 _PASS = types.void(
     types.float64[:, :, ::1],
     types.float64[:, ::1],
@@ -120,7 +123,7 @@ def shape_parallel(
     """The read with the blocks shared among threads."""
     for block in prange(partial.shape[0]):
         own = _room(data.shape[1])
-        _shape_block(
+        _block_alone(
             borrow(data), borrow(weights), n, block,
             borrow(centre), borrow(factors), borrow(own), borrow(partial)[block, 0],
         )  # fmt: skip
@@ -142,5 +145,5 @@ def shape_serial(
 ) -> None:
     """The same in the calling thread."""
     for block in range(partial.shape[0]):
-        _shape_block(data, weights, n, block, centre, factors, scratch, partial[block, 0])
+        _block_merged(data, weights, n, block, centre, factors, scratch, partial[block, 0])
     combine(partial, total, out)

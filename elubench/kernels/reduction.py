@@ -118,8 +118,7 @@ def lower_places(d: int) -> Any:
     return np.tril_indices(d)
 
 
-@kernel("exact", counted=False)
-def _reduce_block(
+def _block(
     data: Any,
     weights: Any,
     n: int,
@@ -130,6 +129,7 @@ def _reduce_block(
     scratch: Any,
     sums: Any,
 ) -> None:
+    """The sums of one block."""
     d, rows = data.shape[1], data.shape[2]
     y, spare, product = scratch[0], scratch[1], scratch[2]
     sums[:] = 0.0
@@ -175,6 +175,10 @@ def _reduce_block(
                     ends = following + d * rows
                     add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
             add_moments(y, x, m, out, np.int64(T0), data, following)
+
+
+_block_alone = kernel("exact", counted=False)(_block)
+_block_merged = kernel("exact", merged=True, counted=False)(_block)
 
 
 @kernel(
@@ -228,7 +232,7 @@ def pass_parallel(
     """The pass with the blocks shared among threads, each block with its own scratch memory."""
     for block in prange(partial.shape[0]):
         own = buffers(data.shape[2])
-        _reduce_block(
+        _block_alone(
             borrow(data), borrow(weights), n, block,
             borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
         )  # fmt: skip
@@ -251,5 +255,5 @@ def pass_serial(
 ) -> None:
     """The same pass in the calling thread."""
     for block in range(partial.shape[0]):
-        _reduce_block(data, weights, n, block, u, b, want, scratch, partial[block])
+        _block_merged(data, weights, n, block, u, b, want, scratch, partial[block])
     combine(partial, total, out)
