@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import elubench as eb
 from elubench.fits import placing
-from elubench.kernels import condensing
+from elubench.kernels import quadrature
 from elubench.samples import ArraySample, CondensedSample, Condenser, bins, condensed
 
 # Compiled arithmetic makes NaN of 0/0 in silence; the same kernels as plain Python warn.
@@ -191,7 +191,7 @@ def test_the_bound_holds_for_rows_placed_to_break_it(seed):
     x = width * (rng.integers(-20, 20) + np.sort(rng.beta(0.5, 0.5, scaled(5000, 40))))
     condenser.add(x[:, None])
     sample = condenser.finish()
-    assert sample.condensed_to <= 2 * condensing.POINTS
+    assert sample.condensed_to <= 2 * quadrature.POINTS
     for u in (sample.largest_u, 0.7 * sample.largest_u):
         for place in width * rng.uniform(-3, 3, 4) + x[0]:
             assert_same_sums(sample, x, u, -u * place)
@@ -199,11 +199,11 @@ def test_the_bound_holds_for_rows_placed_to_break_it(seed):
 
 def points_of(t):
     """The points and weights of a bin with rows at these local coordinates, and its sums of powers."""
-    sums = np.stack([np.sum(t**j) for j in range(condensing.POWERS)])
-    points, weights = np.empty((2, 1, condensing.POINTS))
+    sums = np.stack([np.sum(t**j) for j in range(quadrature.POWERS)])
+    points, weights = np.empty((2, 1, quadrature.POINTS))
     counts = np.zeros(1, dtype=np.int64)
-    room = np.empty((1, 5, condensing.POWERS))
-    eb.kernels.ready(condensing.points_serial)(sums[None], room, points, weights, counts)
+    room = np.empty((1, quadrature.SCRATCH, quadrature.POWERS))
+    eb.kernels.ready(quadrature.points_serial)(sums[None], room, points, weights, counts)
     return points[0, : counts[0]], weights[0, : counts[0]], sums
 
 
@@ -225,10 +225,10 @@ FILLED = {
 def test_points_have_the_sums_of_the_rows(how):
     t = FILLED[how]((np.arange(999) + np.random.default_rng(0).random(999)) / 999) - 0.5
     points, weights, sums = points_of(t)
-    assert len(points) == condensing.POINTS or how in ("in the middle", "in two parts")
+    assert len(points) == quadrature.POINTS or how in ("in the middle", "in two parts")
     assert (weights > 0).all()
     assert (np.abs(points) <= 0.5).all()
-    again = [np.sum(weights * points**j) for j in range(condensing.POWERS)]
+    again = [np.sum(weights * points**j) for j in range(quadrature.POWERS)]
     np.testing.assert_allclose(again, sums, rtol=0, atol=1e-15 * sums[0])
 
 
@@ -238,7 +238,7 @@ def test_points_are_those_of_gauss(how):
     t = FILLED[how]((np.arange(999) + 0.5) / 999) - 0.5
     before, here = np.zeros_like(t), np.full_like(t, len(t) ** -0.5)
     diagonal, beside = [], [0.0]
-    for _ in range(condensing.POINTS):
+    for _ in range(quadrature.POINTS):
         diagonal.append(np.sum(t * here**2))
         above = (t - diagonal[-1]) * here - beside[-1] * before
         beside.append(np.sqrt(np.sum(above**2)))
@@ -558,5 +558,5 @@ def test_rows_all_the_same():
 
 def test_cost_does_not_grow_with_n():
     sizes = [CondensedSample(rows("Gaussian", n)[:, None]).condensed_to for n in (N, 4 * N)]
-    most = 2 * bins._LEAST_BINS * condensing.POINTS
+    most = 2 * bins._LEAST_BINS * quadrature.POINTS
     assert max(sizes) < most

@@ -46,13 +46,13 @@ if JIT:
         def __init__(self, manager: Any, of: Any) -> None:
             super().__init__(manager, of, _Vector)
 
-    def _all(builder: Any, number: Any) -> Any:
+    def _all(builder: Any, number: Any, kind: Any = _Vector) -> Any:
         """The number in every lane; lanes stay as they are."""
-        if number.type == _Vector:
+        if number.type == kind:
             return number
-        nothing = ir.Constant(_Vector, ir.Undefined)
+        nothing = ir.Constant(kind, ir.Undefined)
         first = builder.insert_element(nothing, number, ir.IntType(32)(0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+        places = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
         return builder.shuffle_vector(first, nothing, places)
 
     def _pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
@@ -287,17 +287,11 @@ if JIT:
         four = ir.VectorType(ir.DoubleType(), 4)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            def every(number: Any) -> Any:
-                nothing = ir.Constant(four, ir.Undefined)
-                first = builder.insert_element(nothing, number, ir.IntType(32)(0))
-                places = ir.Constant(ir.VectorType(ir.IntType(32), 4), None)
-                return builder.shuffle_vector(first, nothing, places)
-
             def where(bits: list[int], one: Any, other: Any) -> Any:
                 chosen = ir.Constant(ir.VectorType(ir.IntType(1), 4), bits)
                 return builder.select(chosen, one, other)
 
-            t, t2, t4, t8, weight = map(every, args[2:])
+            t, t2, t4, t8, weight = (_all(builder, number, four) for number in args[2:])
             low = where([0, 1, 0, 1], t, ir.Constant(four, [1.0] * 4))
             low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
             powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]

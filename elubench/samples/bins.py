@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import condensing
+from elubench.kernels import condensing, quadrature
 from elubench.kernels._jit import ready
 from elubench.kernels.interrupts import held
 from elubench.kernels.packing import HAS_INFINITY, HAS_NAN, TOO_LARGE
@@ -104,7 +104,7 @@ class Bins:
                 adding = condensing.add_parallel if inside else condensing.add_serial
                 with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
                     ready(adding)(rows, own, place, room, outside, found)
-            sums = room.total[0].reshape(-1, condensing.POWERS)[:-1]
+            sums = room.total[0].reshape(-1, quadrature.POWERS)[:-1]
             self._push(1, np.ldexp(sums, shift) if shift else sums.copy())
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where], X)
@@ -129,17 +129,17 @@ class Bins:
 
     def points(self) -> Points:
         """The points of all bins in their order, and the rows outside in theirs."""
-        total = np.zeros((self._count, condensing.POWERS))
+        total = np.zeros((self._count, quadrature.POWERS))
         for _, sums in reversed(self._sums):
             total = sums + total
         used = np.flatnonzero(total[:, 0] > 0.0)
-        t, weights = np.empty((2, len(used), condensing.POINTS))
+        t, weights = np.empty((2, len(used), quadrature.POINTS))
         counts = np.zeros(len(used), dtype=np.int64)
-        scratch = np.empty((len(used), 5, condensing.POWERS))
+        scratch = np.empty((len(used), quadrature.SCRATCH, quadrature.POWERS))
         with held(), parallel_region.entered(len(used) > 1) as inside:
-            making = condensing.points_parallel if inside else condensing.points_serial
+            making = quadrature.points_parallel if inside else quadrature.points_serial
             ready(making)(total[used], scratch, t, weights, counts)
-        filled = np.arange(condensing.POINTS) < counts[:, None]
+        filled = np.arange(quadrature.POINTS) < counts[:, None]
         centres = np.repeat(self._first + used + 0.5, counts)
         rows, row_weights = (np.concatenate(each) for each in zip(*self._outside, strict=True))
         return Points(
@@ -198,7 +198,7 @@ def check_rows(rows: Floats, X: Any) -> None:
 
 def _room(parts: int, bins: int) -> condensing.Room:
     """Memory to sum in; all of it begins at cache lines."""
-    total, recent = aligned(2 * parts * (bins + 1) * condensing.POWERS).reshape(2, parts, -1)
+    total, recent = aligned(2 * parts * (bins + 1) * quadrature.POWERS).reshape(2, parts, -1)
     powers = aligned(parts * condensing.POWERS_OF_STRIP).reshape(parts, -1)
     strips = aligned(parts * condensing.STRIP).view(np.int64).reshape(parts, -1)
     return condensing.Room(total, recent, powers, strips)
