@@ -217,7 +217,10 @@ FILLED = {
     "in two parts": lambda u: np.where(u < 0.5, 0.1 * u, 1.0 - 0.1 * u),
     "in nine places": lambda u: np.floor(9.0 * u) / 9.0,
     "in eight places": lambda u: np.floor(8.0 * u) / 8.0,
-    "at random, few": lambda u: np.random.default_rng(1).random(12),
+    "crowded at an edge": lambda u: 1e-3 * -np.log1p(-u),
+    "crowded at the other": lambda u: 1.0 - 0.02 * u**3,
+    "with long tails": lambda u: np.minimum(1e-4 / (1.0 - u) ** 2, 1.0),
+    "one heavy place": lambda u: np.append(u, np.full(100_000, 0.731)),
 }
 
 
@@ -225,11 +228,54 @@ FILLED = {
 def test_points_have_the_sums_of_the_rows(how):
     t = FILLED[how]((np.arange(999) + np.random.default_rng(0).random(999)) / 999) - 0.5
     points, weights, sums = points_of(t)
-    assert len(points) == quadrature.POINTS or how in ("in the middle", "in two parts")
+    crowded = ("in the middle", "in two parts", "crowded at an edge", "crowded at the other")
+    assert len(points) == quadrature.POINTS or how in crowded
+    assert_has_sums(points, weights, sums)
+    assert off(points, weights, sums).max() <= 2e-15
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 12, 30])
+def test_points_of_few_rows(rows):
+    rng = np.random.default_rng(rows)
+    for _ in range(scaled(100, 10)):
+        assert_has_sums(*points_of(rng.random(rows) - 0.5))
+
+
+def test_weights_are_right_to_rounding():
+    """Where a row weighs much more than the others, its point's rounding would show in their weights."""
+    evenly = (np.arange(999) + 0.5) / 999
+    points, weights, sums = points_of(np.append(evenly, np.full(100_000, 0.01)) - 0.5)
+    assert off(points, weights, sums).max() <= 5e-16
+
+
+def test_points_of_rows_that_crowd_at_an_edge():
+    rng = np.random.default_rng(0)
+    crowds = (
+        lambda n: np.abs(rng.normal(size=n)),
+        lambda n: rng.exponential(size=n) ** 4,
+        lambda n: rng.random(n) ** 8,
+        lambda n: np.floor(6.0 * rng.random(n)) / 5.0 + 1e-3 * rng.random(n),
+        lambda n: rng.pareto(1.0, n),
+    )
+    for _ in range(scaled(600, 8)):
+        for crowd in crowds:
+            spread, rows = 10.0 ** rng.uniform([-5.0, 0.5], [0.0, 3.2])
+            t = np.minimum(spread * crowd(int(rows)), 1.0 - 2.0**-53)
+            for local in (t - 0.5, 0.5 - t):
+                assert_has_sums(*points_of(local))
+
+
+def off(points, weights, sums):
+    """What the sums of powers of the points are off, as shares of the weight."""
+    again = np.array([np.sum(weights * points**j) for j in range(quadrature.POWERS)])
+    return np.abs(again - sums) / sums[0]
+
+
+def assert_has_sums(points, weights, sums):
+    """Higher ones may be off more: in a bin, tanh has less than (1 / pi)^j of t^j."""
     assert (weights > 0).all()
-    assert (np.abs(points) <= 0.5).all()
-    again = [np.sum(weights * points**j) for j in range(quadrature.POWERS)]
-    np.testing.assert_allclose(again, sums, rtol=0, atol=1e-15 * sums[0])
+    assert (np.abs(points) <= 0.51).all()
+    assert (off(points, weights, sums) <= 2e-15 * 2.0 ** np.arange(quadrature.POWERS)).all()
 
 
 @pytest.mark.parametrize("how", ["evenly", "at both ends", "on the left"])
@@ -248,6 +294,17 @@ def test_points_are_those_of_gauss(how):
     points, weights, _ = points_of(t)
     np.testing.assert_allclose(points, expected, rtol=0, atol=1e-8)
     np.testing.assert_allclose(weights, len(t) * vectors[0] ** 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-3, 0.01, 0.1])
+def test_whole_numbers_with_noise(noise):
+    """They crowd where bins begin, and the sums of powers have few digits of where."""
+    for seed in range(scaled(10, 2)):
+        rng = np.random.default_rng(seed)
+        x = np.round(3.0 * rng.normal(size=N)) + noise * np.abs(rng.normal(size=N))
+        sample = CondensedSample(x[:, None])
+        for u in (0.2, sample.largest_u):
+            assert_same_sums(sample, x, u, 0.1)
 
 
 def test_few_distinct_rows_are_found_again():

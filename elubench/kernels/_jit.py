@@ -88,8 +88,9 @@ def kernel(
     only, and is kept in the kernel cache. Without one, it can be called by other kernels only.
     ``inline`` avoids the call, which for a function of several arrays copies some sixty numbers to
     the stack; it is for what is called often and does little. ``merged`` puts the code into that of its
-    caller, which must be of the same kind, before this is compiled: a long function with one caller is
-    then compiled once, not by itself and again as a part. ``counted=False`` leaves out reference
+    caller, which must be of the same kind and counted like it, before this is compiled: the first use of
+    a small sample then waits half a second less for the serial pass, which would else have its longest
+    function compiled by itself first. ``counted=False`` leaves out reference
     counts, for a function that neither creates nor returns an array: its slices then cost nothing.
     ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
     pointers need to call a kernel takes up to half of its compile time, so it is made only for those.

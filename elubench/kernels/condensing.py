@@ -4,8 +4,8 @@ A row x falls into bin k at the local coordinate t in [-1/2, 1/2) if (x - base) 
 A bin keeps the sums of w t^j, j = 0 to 15: two cache lines. :mod:`elubench.kernels.quadrature` makes a
 few weighted points of them.
 
-Rows are summed in parts of equal size, parts are added in a fixed order, and bins do not know of each
-other: the number of threads changes no bit.
+Rows are summed in parts of equal size, but for the last; parts are added in a fixed order, and bins do
+not know of each other: the number of threads changes no bit.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _settle(total: Any, recent: Any, begin: int, end: int) -> None:
 def _add_part(
     rows: Any, weights: Any, part: int, place: Any, room: Any, outside: Any, found: Any
 ) -> None:
-    """A part strip by strip: one of as many as ``found`` is long, of equal size.
+    """One part, strip by strip; there are found.size of them, of equal size but for the last.
 
     Adding up equal numbers is off the same way every time. So after each strip the bin of its last row
     is settled: that of a value which many rows share, before it has been added a few hundred times.

@@ -281,8 +281,8 @@ if JIT:
     ) -> Any:
         """Add w t^j, j = 0 to 15, to the numbers from position ``at`` on.
 
-        By four: the processors that compute with eight at a time load and store by four, and what is
-        the same for powers 0 to 3 and 4 to 7, and for these and 8 to 15, is then loaded once.
+        Four at a time: some processors split wider loads and stores anyway, and the factors that the
+        four groups share are loaded once.
         """
         four = ir.VectorType(ir.DoubleType(), 4)
 

@@ -131,7 +131,7 @@ def shape_parallel(
     combine(partial, total, out)
 
 
-@kernel("exact", _PASS, pointer=False)
+@kernel("exact", _PASS, counted=False, pointer=False)
 def shape_serial(
     data: Any,
     weights: Any,

@@ -6,6 +6,10 @@ points of the uniform density, from which Newton's method needs three or four st
 Where it does not find eight points that are well apart, the eigenvalues are computed, and the first
 components of the eigenvectors are the roots of the weights (Golub, Welsch). A bin with fewer distinct
 rows has as few points.
+
+Where rows crowd, the last numbers of the matrix are rounding. They decide where the points are, but not
+what the lower sums are, which only the first numbers make. So a point may lie just outside of the bin,
+where moving it back would change all sums; if it is farther out, the matrix is cut short.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from numba import prange, types
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.lanes import absolute, added, load, store, zeros
 
-POINTS = 8  # of a bin
+POINTS = 8  # of a bin: as many as there are lanes
 POWERS = 2 * POINTS  # 0 to 15
 SCRATCH = 5  # rows of POWERS numbers each that a bin needs meanwhile
 
@@ -27,13 +31,14 @@ SCRATCH = 5  # rows of POWERS numbers each that a bin needs meanwhile
 _EVEN = np.array([-0.4801, -0.3983, -0.2628, -0.0917, 0.0917, 0.2628, 0.3983, 0.4801])
 _STEPS, _ENDED = 8, 1e-14
 _APART = 1e-3  # points that are closer may be one that was found twice
+_EDGE = 0.51  # how far from the middle of a bin a point may lie
 _NOTHING = 1e-15  # of a bin's weight: what is left after subtraction below this is rounding
 _TURNS = 60  # of the QL iteration; two for each eigenvalue are usual
 
 
 @kernel("exact", counted=False)
-def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any) -> int:
-    """Chebyshev's algorithm: the Jacobi matrix of a measure from its sums of powers; its order.
+def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any, most: int) -> int:
+    """Chebyshev's algorithm: the Jacobi matrix of a measure from its sums of powers; its order <= most.
 
     ``beside`` are the squares of the numbers beside the diagonal, from the second place on. It ends
     early at a measure of fewer points, where what is left is rounding.
@@ -45,7 +50,7 @@ def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any) -> int:
     diagonal[0] = new[1]
     beside[0] = 0.0
     ratio, norm, beta = new[1], 1.0, 0.0
-    for k in range(1, POINTS):
+    for k in range(1, most):
         for j in range(k, POWERS - k):
             old[j] = new[j + 1] - diagonal[k - 1] * new[j] - beta * old[j]
         old, new = new, old
@@ -54,12 +59,12 @@ def _jacobi(sums: Any, old: Any, new: Any, diagonal: Any, beside: Any) -> int:
             return k
         beta = left / norm
         centre = new[k + 1] / left - ratio
-        if beta > 0.25 or abs(centre) > 0.5:
+        if beta > _EDGE * _EDGE or abs(centre) > _EDGE:
             return k
         diagonal[k] = centre
         beside[k] = beta
         ratio, norm = new[k + 1] / left, left
-    return POINTS
+    return most
 
 
 @kernel("exact", counted=False)
@@ -84,7 +89,7 @@ def _by_newton(total: float, d: Any, e: Any, points: Any, weights: Any) -> bool:
             for k in range(1, POINTS):
                 if not points[k] - points[k - 1] > _APART:
                     return False
-            return points[0] >= -0.5 and points[POINTS - 1] <= 0.5
+            return points[0] >= -_EDGE and points[POINTS - 1] <= _EDGE
     return False
 
 
@@ -172,17 +177,20 @@ def _points_of(sums: Any, room: Any, points: Any, weights: Any) -> int:
     if not sums[0] > 0.0:
         return 0
     diagonal, beside, first = room[0], room[1], room[2]
-    count = _jacobi(sums, room[3], room[4], diagonal, beside)
-    if count == POINTS and _by_newton(sums[0], diagonal, beside, points, weights):
-        return count
-    if not _eigen(count, diagonal, beside, first):
-        count = 1
-        diagonal[0] = sums[1] / sums[0]
-        first[0] = 1.0
-    for i in range(count):
-        points[i] = min(max(diagonal[i], -0.5), 0.5)
-        weights[i] = sums[0] * first[i] * first[i]
-    return count
+    for most in range(POINTS, 1, -1):
+        count = _jacobi(sums, room[3], room[4], diagonal, beside, most)
+        if count == POINTS and _by_newton(sums[0], diagonal, beside, points, weights):
+            return count
+        inside = _eigen(count, diagonal, beside, first)
+        for i in range(count):
+            points[i] = diagonal[i]
+            weights[i] = sums[0] * first[i] * first[i]
+            inside = inside and abs(points[i]) <= _EDGE
+        if inside:
+            return count
+    points[0] = sums[1] / sums[0]
+    weights[0] = sums[0]
+    return 1
 
 
 _matrix = types.float64[:, ::1]

@@ -277,8 +277,8 @@ def add_loss_moments(
 ) -> None:
     """The same bits as tanh_with_loss and the sums of t, t x and c, in one loop, for 2 <= d <= 4.
 
-    Weights are 1. e becomes c = 1 - t^2, of which :func:`add_curvature` takes the other sums: the loops
-    are two because all sums together need more registers than there are.
+    Weights are 1. e becomes c = 1 - t^2, of which :func:`add_curvature` takes the other sums: there are
+    two loops because all sums together need more registers than there are.
     """
     d, rows = x.shape
     at0, at1, at2, at3 = _four(np.int64(0), d, rows)
@@ -314,7 +314,7 @@ def add_loss_moments(
 def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
     """Add the sums of c x and c x x^T for 2 to 4 coordinates, in one loop.
 
-    Of a coordinate beyond the last, the last takes the place.
+    The last coordinate stands in for any beyond it.
     """
     d, rows = x.shape
     at0, at1, at2, at3 = _four(np.int64(0), d, rows)

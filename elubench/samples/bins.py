@@ -105,11 +105,11 @@ class Bins:
                 with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
                     ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[0].reshape(-1, quadrature.POWERS)[:-1]
-            self._push(1, np.ldexp(sums, shift) if shift else sums.copy())
+            self._push(1, np.ldexp(sums, shift))
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where], X)
             kept = np.ones(len(where)) if weights is None else own[where]
-            self._outside.append((rows[where][kept > 0.0], _shifted(kept[kept > 0.0], shift)))
+            self._outside.append((rows[where][kept > 0.0], np.ldexp(kept[kept > 0.0], shift)))
             self.n_weighted += int(len(rows) if weights is None else np.count_nonzero(own))
         self.n += len(X)
 
@@ -173,11 +173,6 @@ class Bins:
             self._outside = [(rows, np.ldexp(weights, shift)) for rows, weights in self._outside]
             self._exponent = exponent
         return exponent - self._exponent
-
-
-def _shifted(numbers: Floats, by: int) -> Floats:
-    """Numbers times 2^by, without the slow call where that is 1."""
-    return np.ldexp(numbers, by) if by else numbers
 
 
 def scaled(weights: Floats | None) -> tuple[Floats | None, int]:

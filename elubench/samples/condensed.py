@@ -1,9 +1,10 @@
 """Rows of one coordinate, read once and condensed into a few thousand weighted points.
 
-The range is cut into bins. The rows of a bin are replaced by at most eight points with the same total
-weight and the same fifteen moments. All weights are positive, so for a function that a polynomial of
-degree 15 approximates on a bin to within E, the bin's sum is off by at most 2 E of its weight. With
-v = |u| width, a bin is v long in y = x u + b. Polynomials at Chebyshev's nodes are off by
+The range is cut into bins. The rows of a bin are replaced by at most eight points, in it or a hundredth
+of its width outside, with the same total weight and the same fifteen moments. All weights are positive,
+so for a function that a polynomial of degree 15 approximates on a bin to within E, the bin's sum is off
+by at most 2 E of its weight. With v = |u| width, a bin is v long in y = x u + b. Polynomials at
+Chebyshev's nodes are off by
 2 (v / 4)^16 |f^(16)| / 16!, and tanh, log cosh and sech^2 have their nearest poles at a distance of
 pi / 2, so this costs
 
