@@ -16,7 +16,7 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, condensing, elementwise, layout, packing, reduction, sums, tiles
+from elubench.kernels import _jit, condensing, layout, packing, reduction, sums, tiles
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
@@ -26,13 +26,8 @@ DIMENSIONS = [1, 2, 3, 4, 5, 8, 17, 64]
 
 
 @numba.njit
-def buffers_for(rows):
-    return reduction.buffers(rows)
-
-
-def rows_of(d):
-    """Rows of one tile, read off the packed data."""
-    return tiles.empty_tiles(1, d, weighted=False).data.shape[2]
+def buffer_for(d):
+    return reduction.buffer(d)
 
 
 def packed(X, weights=None):
@@ -82,11 +77,11 @@ def assert_close(got, reference, name):
 
 
 def sizes(d):
-    """Around the borders of lanes, tiles and blocks."""
-    rows = rows_of(d)
-    block = tiles.BLOCK_ROWS
+    """Around the borders of lanes, tiles, stretches and blocks."""
+    rows, block = tiles.ROWS, tiles.BLOCK_ROWS
+    stretch = sums.STRETCH * rows
     around_lanes = [2, LANES - 1, LANES, LANES + 1]
-    around_tiles = [rows - 1, rows, rows + 1, 2 * rows + 3]
+    around_tiles = [rows - 1, rows, rows + 1, 2 * rows + 3, stretch - 1, stretch, stretch + 1]
     around_blocks = [block - 1, block, block + 1, 3 * block + rows + 5]
     return around_lanes + scaled(around_tiles + around_blocks, around_tiles if d < 4 else [])
 
@@ -106,7 +101,7 @@ class TestAgainstNaiveSums:
     @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
     @pytest.mark.parametrize("d", DIMENSIONS)
     def test_curvature_moments(self, d, weighted):
-        for n in (2, 37, scaled(rows_of(d) + 1, 40), scaled(4100 if d < 17 else 600, 50)):
+        for n in (2, 37, scaled(tiles.ROWS + 1, 40), scaled(4100 if d < 17 else 600, 50)):
             X, weights, u, b = problem(n, d, weighted)
             reference = naive.Pass(X, u[0], b[0], weights, second=True)
             got = ArraySample(X, weights).curvature_moments(u[0], b[0])
@@ -234,7 +229,7 @@ class TestBits:
     @pytest.mark.parametrize("want", [0, layout.LOG_COSH, ALL])
     @pytest.mark.parametrize("d", DIMENSIONS)
     def test_parallel_and_serial_kernel(self, one_pass, d, want, weighted):
-        n = scaled(5 * tiles.BLOCK_ROWS + 77, rows_of(d) // 8)
+        n = scaled(5 * tiles.BLOCK_ROWS + 77, 64)
         X, weights, u, b = problem(n, d, weighted, k=3)
         made = packed(X, weights)
         serial = one_pass("pass_serial", made, 7.0, u, b, want)
@@ -248,13 +243,15 @@ class TestBits:
         made, roomy = packed(X), tiles.empty_tiles(5000, 2, weighted=False)._replace(rows=n)
         roomy.data[: len(made.data)] = made.data
         roomy.data[len(made.data) :] = np.nan
-        guarded = np.full((5, buffers_for(made.data.shape[2]).shape[1]), 7.0)
+        own = buffer_for(2).size
+        guarded = np.full(own + 64, 7.0)
         out = np.empty((1, layout.width(2, ALL)))
         partial = np.empty((roomy.blocks, *out.shape))
         ready(reduction.pass_serial)(
-            roomy.data, roomy.weights, n, 1.0, u, b, ALL, guarded[1:4], partial, out
+            roomy.data, roomy.weights, n, 1.0, u, b, ALL, guarded[32 : 32 + own], partial, out
         )
-        assert np.all(guarded[[0, 4]] == 7.0), "memory beside the buffers"
+        beside = np.concatenate([guarded[:32], guarded[32 + own :]])
+        assert np.all(beside == 7.0), "memory beside the scratch"
         assert out.tobytes() == reduction.reduce_tiles(made, 1.0, u, b, ALL).tobytes()
 
     @pytest.mark.parametrize("want", [0, layout.LOG_COSH, ALL])
@@ -311,14 +308,19 @@ class TestBits:
             assert_close(weighted[0, loss], reference, "log_cosh")
 
 
-@pytest.mark.parametrize("rows", [64, 256, 512])
-def test_memory_begins_with_a_line_of_the_cache(rows):
+@pytest.mark.parametrize("d", [1, 4, 64])
+def test_memory_begins_with_a_line_of_the_cache(d):
     """Vectors across two lines cost up to a third of the speed, and nothing else shows it."""
-    made = tiles.empty_tiles(1000, 3, weighted=True)
-    kept = [buffers_for(rows) for _ in range(8)]  # memory that is free again is no test
-    for memory in (made.data, made.weights, *(row for buffers in kept for row in buffers)):
+    made = tiles.empty_tiles(1000, d, weighted=True)
+    kept = [buffer_for(d) for _ in range(8)]  # memory that is free again is no test
+    for memory in (made.data, made.weights, *kept):
         assert memory.ctypes.data % (8 * LINE) == 0
-    assert all(buffers.shape[1] >= rows for buffers in kept)
+
+
+def test_tiles_begin_with_a_page():
+    """The processor's own fetching ends at pages: reading is a tenth slower across them."""
+    kept = [tiles.empty_tiles(1000 + k, 16, weighted=False) for k in range(8)]
+    assert all(made.data.ctypes.data % 4096 == 0 for made in kept)
 
 
 @needs_jit
@@ -610,60 +612,35 @@ class TestVectorCode:
 
     EXPONENT = r"vpsllq\s+\$52"
     BUFFER = numba.types.float64[::1]
-
-    @pytest.mark.parametrize(
-        ("name", "buffers", "fetches", "whole"),
-        [
-            ("expm1_into", 3, elementwise.FETCH, EXPONENT),
-            ("tanh_in_place", 2, elementwise.FETCH, "vdivpd"),
-            ("tanh_with_loss", 2, elementwise.FETCH, "vdivpd"),
-            ("log_cosh_into", 3, 0, "vdivpd"),
-        ],
-    )
-    def test_function(self, name, buffers, fetches, whole):
-        size = numba.types.int64
-        signature = (self.BUFFER,) * buffers + (size,) + (self.BUFFER, size) * (fetches > 0)
-        text = assembly(getattr(elementwise, name), signature)
-        assert packed_instructions(text, whole) >= 1
-        assert packed_instructions(text, r"vfn?madd\w+pd") >= 7
-        found = text.count("prefetch")  # more of them where a loop is unrolled
-        assert found >= fetches
-        assert (found > 0) == (fetches > 0)
-        single = r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b"
-        after_the_loop = 8 if name == "tanh_with_loss" else 0
-        assert len(re.findall(single, text, flags=re.MULTILINE)) <= after_the_loop
+    TILES, ROWS = numba.types.float64[:, :, ::1], numba.types.float64[:, ::1]
+    SINGLE = r"^\s+v?(divsd|mulsd|fn?madd\w+sd)\b"
 
     def test_the_pass(self):
         text = assembly(reduction.pass_serial, reduction.pass_serial.elubench_signature)
-        assert packed_instructions(text, self.EXPONENT) >= 1
-        assert packed_instructions(text, r"vdivpd") >= 2
-        assert packed_instructions(text, r"vfmadd\w+pd") >= 60
         assert not re.search(r"\b(tanh|expm1|exp|cosh)\b", text), "a call of the maths library"
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "total_of",
-            "add_moments",
-            "add_tanh_moments",
-            "add_everything",
-            "add_loss_moments",
-            "add_curvature",
-        ],
-    )
-    def test_sums(self, name):
-        """Nothing is gathered number by number."""
-        vector, tile, whole = self.BUFFER, numba.types.float64[:, ::1], numba.types.int64
-        signature = {
-            "total_of": (vector, whole),
-            "add_moments": (vector, tile, whole, vector, whole, vector, whole),
-            "add_tanh_moments": (vector, vector, tile, whole, vector, whole, vector),
-            "add_everything": (vector, vector, tile, whole, vector, whole, whole, vector),
-            "add_loss_moments": (vector, vector, tile, whole, vector, whole, whole, vector),
-            "add_curvature": (vector, tile, whole, vector),
-        }[name]
+    @pytest.mark.parametrize("name", ["add_plain", "add_with_loss"])
+    def test_tiles(self, name):
+        """All of tanh and its sums are on whole registers, and spilled ones in whole lines."""
+        vector, whole = self.BUFFER, numba.types.int64
+        signature = (self.TILES, self.ROWS, whole, whole, whole, vector, numba.types.float64, vector)
+        signature += (vector,) if name == "add_plain" else (vector, whole, vector)
         text = assembly(getattr(sums, name), signature)
-        assert packed_instructions(text, r"vaddpd" if name == "total_of" else r"vfmadd\w+pd") >= 4
+        assert packed_instructions(text, self.EXPONENT) >= 1
+        assert packed_instructions(text, r"vdivpd") >= 1
+        assert packed_instructions(text, r"vfn?m(add|sub)\w+pd") >= 20
+        assert "prefetch" in text
+        assert "vgather" not in text
+        assert re.search(r"andq\s+\$-64, %rsp", text)
+        after_the_loop = 8 if name == "add_with_loss" else 0
+        assert len(re.findall(self.SINGLE, text, flags=re.MULTILINE)) <= after_the_loop
+
+    def test_curvature(self):
+        """Nothing is gathered number by number."""
+        whole = numba.types.int64
+        signature = (self.BUFFER, self.TILES, whole, whole, whole, self.BUFFER)
+        text = assembly(sums.add_curvature, signature)
+        assert packed_instructions(text, r"vfmadd\w+pd") >= 10
         assert "vgather" not in text
 
     def test_bins(self):

@@ -1,29 +1,28 @@
-"""tanh and log cosh of a buffer, from one exponential.
+"""tanh and log cosh of many numbers at a time, from one exponential.
 
 Numba's wheels contain no vector maths library, and ``math.tanh`` is one call per number. Here both
 functions are computed without branches, table look-ups or integer conversions:
 
-    k = round(2a / ln 2),  r = 2a - k ln 2,  |r| <= ln(2)/2            with a = min(|z|, 20)
-    expm1(r) = r + r^2 Q(r),  e = expm1(2a) = 2^k expm1(r) + (2^k - 1)
-    tanh(a) = a + a^3 T(a^2)                                  for a <  0.26
-            = e / (e + 2)                                     for a >= 0.26
+    k = round(2a / ln 2 - 1/4),  r = 2a - k ln 2,  -ln(2)/4 <= r <= 3 ln(2)/4     with a = min(|z|, 20)
+    p = expm1(r) = r + r^2 Q(r),  e = expm1(2a) = 2^k p + (2^k - 1)
+
+    tanh(a) = a + a (2 r Q(r) - p) / (p + 2)                  for k = 0, that is a < 0.26
+            = e / (2^k p + (2^k + 1))                         for k > 0
 
     log cosh(a) = a^2 (1/2 + a^2 P(a^2))                      for a <  3/4
                 = (a - ln 2) + log1p(1 / (1 + e))             for a >= 3/4
 
-k is rounded by adding 1.5 * 2^52, whose low bits then hold k, and 2^k is made from those bits. The
-polynomials are minimax in the relative error (Remez exchange with 50 digits), which is at most 5e-17.
-Below 0.26 the quotient, whose numerator, denominator and value are each rounded, would be off by up to
-2.6 units in the last place; with T it is 0.6, and this is where iterates end. The largest errors seen
-are 1.5 units in the last place for tanh and 2.1 for log cosh; the tests allow 2 and 4.
+Both forms of tanh are the same quotient, expm1(2a) / (expm1(2a) + 2). Its numerator, its denominator and
+its value are each rounded, which for small a would make an error of up to 2.6 units in the last place. The
+first form is a plus a small correction, so that only the rounding of the sum counts, and this is where
+iterates end. k is rounded by adding 1.5 * 2^52, whose low bits then hold k, and 2^k is made from those
+bits; the quarter makes k = 0 reach as far as the second form needs. The polynomials are minimax in the
+relative error (Remez exchange with 50 digits), which is at most 5e-17. The largest errors seen are 1.5
+units in the last place for tanh and 2.1 for log cosh; the tests allow 2 and 4.
 
-Each function is several short loops over buffers instead of one long one. The arithmetic for one number
-is a chain of some thirty dependent steps. In a long loop a core can look ahead by a number or two only;
-in a short one by enough of them to fill the waiting time. The last loop waits for the division whatever
-else it does, so the pass can take its sums there: :func:`tanh_at` is its body.
-
-A sum of log cosh over rows of weight 1 needs no logarithm per row: :func:`tanh_with_loss` multiplies
-1 - tanh^2 and 1 + tanh over the rows instead, and :func:`loss_of` takes one logarithm of the product.
+A sum of log cosh over rows of weight 1 needs no logarithm per row: products of 1 - tanh^2 and 1 + tanh
+over the rows are taken instead (:func:`more_gone`, :func:`more_grown`), and :func:`loss_of` takes one
+logarithm of the product.
 """
 
 from __future__ import annotations
@@ -33,54 +32,37 @@ from typing import Any
 
 from elubench.kernels._jit import kernel
 from elubench.kernels.lanes import (
-    LANES,
-    LINE,
     absolute,
     added,
     at_most,
     either,
-    fetch,
-    load,
     lowest,
     multiplied,
+    part,
     power_of_two,
-    rounded,
     signed,
-    store,
     where_below,
-    zeros,
 )
 
 _ROUNDER = 6755399441055744.0  # 1.5 * 2^52
 _SATURATION = 20.0  # tanh rounds to 1 from 19.06 on
 _TWO_LOG2_E = float.fromhex("0x1.71547652b82fep+1")
-_LN2_HIGH = float.fromhex("0x1.62e42fefa2000p-1")  # 41 bits: k times it is exact
-_LN2_LOW = float.fromhex("0x1.9ef35793c7673p-41")
 _LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 _LN2_REST = float.fromhex("0x1.abc9e3b39803fp-56")
 
 _Q0, _Q1, _Q2, _Q3, _Q4 = (
     0.5000000000000006,
-    0.16666666666666685,
-    0.04166666666657381,
-    0.008333333333314524,
-    0.0013888888932359282,
+    0.1666666666666609,
+    0.04166666666654125,
+    0.008333333334359995,
+    0.001388888894123906,
 )
 _Q5, _Q6, _Q7, _Q8, _Q9 = (
-    0.00019841269903199957,
-    2.480150443764007e-05,
-    2.7557227789124328e-06,
-    2.7626338955818844e-07,
-    2.5114528666083276e-08,
-)
-_T0, _T1, _T2, _T3, _T4, _T5, _T6 = (
-    -0.3333333333333242,
-    0.13333333332987832,
-    -0.05396825352598863,
-    0.021869461659976136,
-    -0.008862360092853653,
-    0.0035763881173074444,
-    -0.0013075712277613005,
+    0.00019841264175865495,
+    2.480162586817746e-05,
+    2.7565753522454227e-06,
+    2.7242962630514794e-07,
+    2.9432959236082505e-08,
 )
 _P0, _P1, _P2, _P3, _P4, _P5 = (
     -0.08333333333332613,
@@ -113,83 +95,61 @@ _L6, _L7, _L8, _L9, _L10 = (
     -0.026740085821347976,
 )
 
-#: How many numbers :func:`expm1_into` fetches from memory per number of a buffer, and :func:`tanh_at`
-#: again. The loops below are written for two, with the fetches spread evenly in time.
-FETCH = 2
+
+@kernel("exact", inline=True)
+def _exponential(a: Any) -> tuple[Any, Any, Any]:
+    """p, r Q(r) and 2^k, see above, for 0 <= a <= 20."""
+    shifted = (a * _TWO_LOG2_E - 0.25) + _ROUNDER
+    k = shifted - _ROUNDER
+    r = (a + a) - k * _LN2
+    high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
+    half = r * (_Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high))))
+    return r + r * half, half, power_of_two(shifted)
 
 
-@kernel("exact")
-def _reduce(y: Any, r: Any, power: Any, m: int, data: Any, at: int) -> None:
-    for i in range(0, m, LANES):
-        fetch(data, at + i)
-        a = at_most(absolute(load(y, i)), _SATURATION)
-        shifted = a * _TWO_LOG2_E + _ROUNDER
-        k = shifted - _ROUNDER
-        store(r, i, (2.0 * a - k * _LN2_HIGH) - k * _LN2_LOW)
-        store(power, i, power_of_two(shifted))
+@kernel("exact", inline=True)
+def tanh(y: Any) -> Any:
+    """tanh of each lane."""
+    a = at_most(absolute(y), _SATURATION)
+    p, half, scale = _exponential(a)
+    near, far = (half + half) - p, scale * p + (scale - 1.0)
+    quotient = where_below(scale, 1.5, near, far) / (far + 2.0)
+    return signed(where_below(scale, 1.5, a + a * quotient, quotient), y)
 
 
-@kernel("exact")
-def expm1_into(y: Any, e: Any, power: Any, m: int, data: Any, at: int) -> None:
-    """Write exp(2|y|) - 1, cut off where tanh is 1, to e; ``power`` is scratch memory.
-
-    m is a multiple of LANES. Meanwhile ``FETCH * m`` numbers of data from ``at`` on are fetched.
-    """
-    _reduce(y, e, power, m, data, at)
-    for i in range(0, m, LANES):
-        fetch(data, at + m + i)
-        r, scale = load(e, i), load(power, i)
-        high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
-        q = _Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high)))
-        store(e, i, scale * (r + r * r * q) + (scale - 1.0))
-
-
-@kernel("exact")
-def tanh_of(z: Any, e: Any) -> Any:
-    """The lanes of tanh z for z >= 0, given e = expm1(2z)."""
+@kernel("exact", inline=True)
+def log_cosh(y: Any) -> Any:
+    """log cosh of each lane; beside tanh, the compiler computes the exponential once."""
+    z = absolute(y)
     a = at_most(z, _SATURATION)
+    p, _, scale = _exponential(a)
     s = a * a
-    p = _T0 + s * (_T1 + s * (_T2 + s * (_T3 + s * (_T4 + s * (_T5 + s * _T6)))))
-    return where_below(a, 0.26, a + a * s * p, e / (e + 2.0))
+    high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))
+    near = s * (0.5 + s * (_P0 + s * (_P1 + s * (_P2 + s * (_P3 + s * (_P4 + s * high))))))
+    q = 1.0 / (1.0 + (scale * p + (scale - 1.0)))
+    high = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * (_L9 + q * _L10))))
+    tail = _L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * high))))
+    far = (z - _LN2) + ((q + q * q * tail) - _LN2_REST)
+    return where_below(z, 0.75, near, far)
 
 
-@kernel("exact")
-def tanh_at(y: Any, e: Any, i: int, data: Any, at: int) -> Any:
-    """The lanes of tanh y from position i on, given e = expm1(2|y|): the body of a loop.
-
-    Whatever else the loop does is nearly free, because the slow quotient leaves the units for sums
-    and products idle. Per number it fetches ``FETCH`` numbers of data.
-    """
-    fetch(data, at + FETCH * i)
-    fetch(data, at + FETCH * i + LINE)
-    z = load(y, i)
-    return signed(tanh_of(absolute(z), load(e, i)), z)
+@kernel("exact", inline=True)
+def more_gone(gone: Any, square: Any) -> Any:
+    """One minus a product of 1 - t^2, for further rows with these squares of t = tanh y."""
+    s0, s2 = part(square, 0), part(square, 2)
+    one = s0 + part(square, 1) * (1.0 - s0)
+    two = s2 + part(square, 3) * (1.0 - s2)
+    one = one + two * (1.0 - one)
+    return gone + one * (1.0 - gone)
 
 
-@kernel("exact")
-def tanh_in_place(y: Any, e: Any, m: int, data: Any, at: int) -> None:
-    """Replace y by its tanh, given e = expm1(2|y|)."""
-    for i in range(0, m, LANES):
-        store(y, i, tanh_at(y, e, i, data, at))
-
-
-@kernel("exact")
-def tanh_with_loss(y: Any, e: Any, m: int, data: Any, at: int) -> float:
-    """Replace y by t = tanh y and e = expm1(2|y|) by 1 - t^2; return the sum of log cosh y."""
-    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
-    for i in range(0, m, LANES):
-        fetch(data, at + FETCH * i)
-        fetch(data, at + FETCH * i + LINE)
-        value = load(y, i)
-        z = absolute(value)
-        t = tanh_of(z, load(e, i))
-        square = rounded(t, t)
-        store(y, i, signed(t, value))
-        store(e, i, 1.0 - square)
-        gone = gone + square * (1.0 - gone)
-        grown = grown + grown * t
-        far = far + z
-    return loss_of(gone, grown, far)
+@kernel("exact", inline=True)
+def more_grown(grown: Any, t: Any) -> Any:
+    """A product of 1 + t, for further rows; t is tanh |y|."""
+    t0, t2 = 1.0 + part(t, 0), 1.0 + part(t, 2)
+    one = t0 + t0 * part(t, 1)
+    two = t2 + t2 * part(t, 3)
+    return grown * (one * two)
 
 
 @kernel("exact")
@@ -208,19 +168,3 @@ def loss_of(gone: Any, grown: Any, far: Any) -> float:
     if lowest(left) > 0.25:
         return -0.5 * math.log(product)
     return added(far) - math.log(multiplied(grown))
-
-
-@kernel("exact")
-def log_cosh_into(y: Any, e: Any, out: Any, m: int) -> None:
-    """Write log cosh of y to another buffer, given e = expm1(2|y|)."""
-    for i in range(0, m, LANES):
-        z = absolute(load(y, i))
-        a = at_most(z, _SATURATION)
-        s = a * a
-        high = _P5 + s * (_P6 + s * (_P7 + s * (_P8 + s * (_P9 + s * _P10))))
-        p = _P0 + s * (_P1 + s * (_P2 + s * (_P3 + s * (_P4 + s * high))))
-        q = 1.0 / (1.0 + load(e, i))
-        high = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * (_L9 + q * _L10))))
-        tail = _L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * high))))
-        far = (z - _LN2) + ((q + q * q * tail) - _LN2_REST)
-        store(out, i, where_below(z, 0.75, s * (0.5 + s * p), far))

@@ -3,12 +3,15 @@
 Numba has no vector type, so this module makes one of LLVM's: a kernel loads ``Lanes`` from a buffer,
 computes with ``+ - * /`` as with numbers, and stores them. The compiler maps them to as many vector
 registers as the processor needs, and need not prove anything about aliasing, tails or negative indices
-first. This has three advantages over a vectorised loop. Instructions for different rows alternate, so
-that none waits for its own result. :func:`fetch` can stand between them, so that the next tile is loaded
-while this one is computed. And the order of a sum is the one written here, not the one that the compiler
-prefers where it inlines a loop: the same bits in every kernel.
+first. This has two advantages over a vectorised loop. :func:`fetch` can stand between the instructions,
+so that what follows is loaded while this is computed. And the order of a sum is the one written here, not
+the one that the compiler prefers where it inlines a loop: the same bits in every kernel.
 
-As plain Python, lanes are arrays of eight numbers.
+Long chains of dependent steps, such as those of tanh, take ``WIDE`` numbers at a time: several registers
+side by side, so that the processor has something to do while a step waits for the one before. A sum takes
+:func:`part` after part of them, so its bits do not depend on ``WIDE``.
+
+As plain Python, lanes are arrays of numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from elubench.kernels._jit import JIT
 
-LANES = 8  # buffers are processed in multiples of this; 16 would not leave registers for five sums
+LANES = 8  # numbers that are added to a sum at a time, one to each of its accumulators
+WIDE = 32  # numbers that go through a chain of steps together; a multiple of LANES
 LINE = 8  # numbers in a cache line, the unit of a fetch
 
 _MAGNITUDE, _SIGN = 2**63 - 1, 2**63
@@ -34,17 +38,17 @@ _MAGNITUDE, _SIGN = 2**63 - 1, 2**63
 if JIT:
 
     class _Lanes(types.Type):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__(name=f"Lanes({LANES})")
+        def __init__(self, count: int) -> None:
+            super().__init__(name=f"Lanes({count})")
+            self.count = count
 
-    _lanes = _Lanes()
+    _lanes, _wide = _Lanes(LANES), _Lanes(WIDE)
     _Vector = ir.VectorType(ir.DoubleType(), LANES)
-    _Bits = ir.VectorType(ir.IntType(64), LANES)
 
     @register_model(_Lanes)
     class _Model(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, of: Any) -> None:
-            super().__init__(manager, of, _Vector)
+            super().__init__(manager, of, ir.VectorType(ir.DoubleType(), of.count))
 
     def _all(builder: Any, number: Any, kind: Any = _Vector) -> Any:
         """The number in every lane; lanes stay as they are."""
@@ -59,22 +63,31 @@ if JIT:
         data = context.make_array(array_type)(context, builder, array).data
         return builder.gep(data, [at])
 
-    def _vectors(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
-        pointer = _pointer(context, builder, array_type, array, at)
-        return builder.bitcast(pointer, _Vector.as_pointer())
+    def _same(kind: Any, number: int) -> Any:
+        """A whole number of 64 bits for every lane of a vector."""
+        return ir.Constant(ir.VectorType(ir.IntType(64), kind.count), [number] * kind.count)
+
+    def _bits(builder: Any, value: Any) -> Any:
+        """The lanes as whole numbers of 64 bits."""
+        return builder.bitcast(value, ir.VectorType(ir.IntType(64), value.type.count))
 
     def _define(operation: Any, instruction: str) -> None:
-        pairs = (_lanes, _lanes), (_lanes, types.float64), (types.float64, _lanes)
+        triples = [
+            (kind, *pair)
+            for kind in (_lanes, _wide)
+            for pair in ((kind, kind), (kind, types.float64), (types.float64, kind))
+        ]
 
         @infer_global(operation)
         class _Typing(ConcreteTemplate):  # type: ignore[misc]
-            cases = [signature(_lanes, *pair) for pair in pairs]  # noqa: RUF012
+            cases = [signature(*triple) for triple in triples]  # noqa: RUF012
 
         def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            one, other = (_all(builder, value) for value in args)
+            kind = context.get_value_type(signature.return_type)
+            one, other = (_all(builder, value, kind) for value in args)
             return getattr(builder, instruction)(one, other, flags=("contract",))
 
-        for pair in pairs:
+        for _, *pair in triples:
             lower_builtin(operation, *pair)(lower)
 
     _define(operator.add, "fadd")
@@ -89,18 +102,51 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return builder.fmul(*args)
 
-        return _lanes(_lanes, _lanes), codegen
+        return one(one, one), codegen
+
+    def _loaded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.get_value_type(signature.return_type)
+        where = _pointer(context, builder, signature.args[0], *args)
+        value = builder.load(builder.bitcast(where, kind.as_pointer()))
+        value.align = 8
+        return value
 
     @intrinsic
     def load(typingctx: Any, buffer: Any, at: Any) -> Any:
-        """The numbers from position ``at`` on."""
+        """LANES numbers from position ``at`` on."""
+        return _lanes(buffer, types.int64), _loaded
+
+    @intrinsic
+    def load_wide(typingctx: Any, buffer: Any, at: Any) -> Any:
+        """WIDE numbers from position ``at`` on."""
+        return _wide(buffer, types.int64), _loaded
+
+    @intrinsic(prefer_literal=True)
+    def part(typingctx: Any, value: Any, which: Any) -> Any:
+        """LANES of the WIDE numbers; ``which`` is a number that is written out, from 0 on."""
+        begin = LANES * which.literal_value
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            value = builder.load(_vectors(context, builder, signature.args[0], *args))
-            value.align = 8
-            return value
+            places = ir.Constant(
+                ir.VectorType(ir.IntType(32), LANES), list(range(begin, begin + LANES))
+            )
+            return builder.shuffle_vector(
+                args[0], ir.Constant(args[0].type, ir.Undefined), places
+            )
 
-        return _lanes(buffer, types.int64), codegen
+        return _lanes(_wide, which), codegen
+
+    @intrinsic
+    def leading(typingctx: Any, value: Any, count: Any) -> Any:
+        """The first ``count`` lanes; the others become 0, whatever they were."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            whole = ir.VectorType(ir.IntType(64), args[0].type.count)
+            places = ir.Constant(whole, list(range(whole.count)))
+            kept = builder.icmp_signed("<", places, _all(builder, args[1], whole))
+            return builder.select(kept, args[0], ir.Constant(args[0].type, [0.0] * whole.count))
+
+        return value(value, types.int64), codegen
 
     @intrinsic
     def gather(typingctx: Any, buffer: Any, at: Any, by: Any) -> Any:
@@ -121,11 +167,12 @@ if JIT:
         """Write the lanes from position ``at`` on."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            where = _vectors(context, builder, signature.args[0], *args[:2])
+            where = _pointer(context, builder, signature.args[0], *args[:2])
+            where = builder.bitcast(where, args[2].type.as_pointer())
             builder.store(args[2], where).align = 8
             return context.get_dummy_value()
 
-        return types.void(buffer, types.int64, _lanes), codegen
+        return types.void(buffer, types.int64, value), codegen
 
     @intrinsic
     def zeros(typingctx: Any) -> Any:
@@ -135,6 +182,15 @@ if JIT:
             return ir.Constant(_Vector, [0.0] * LANES)
 
         return _lanes(), codegen
+
+    @intrinsic
+    def zeros_wide(typingctx: Any) -> Any:
+        """WIDE zeros."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return ir.Constant(context.get_value_type(_wide), [0.0] * WIDE)
+
+        return _wide(), codegen
 
     def _folded(builder: Any, value: Any, meet: Callable[[Any, Any], Any]) -> Any:
         """The upper half meets the lower until one number is left."""
@@ -199,55 +255,53 @@ if JIT:
         """The absolute value of each lane."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            bits = builder.bitcast(args[0], _Bits)
-            kept = builder.and_(bits, ir.Constant(_Bits, [_MAGNITUDE] * LANES))
-            return builder.bitcast(kept, _Vector)
+            kind = args[0].type
+            kept = builder.and_(_bits(builder, args[0]), _same(kind, _MAGNITUDE))
+            return builder.bitcast(kept, kind)
 
-        return _lanes(_lanes), codegen
+        return value(value), codegen
 
     @intrinsic
     def signed(typingctx: Any, value: Any, like: Any) -> Any:
         """Non-negative numbers with the signs of others."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            bits, other = (builder.bitcast(value, _Bits) for value in args)
-            sign = builder.and_(other, ir.Constant(_Bits, [_SIGN] * LANES))
-            return builder.bitcast(builder.or_(bits, sign), _Vector)
+            kind, (bits, other) = args[0].type, (_bits(builder, value) for value in args)
+            sign = builder.and_(other, _same(kind, _SIGN))
+            return builder.bitcast(builder.or_(bits, sign), kind)
 
-        return _lanes(_lanes, _lanes), codegen
+        return value(value, value), codegen
 
     @intrinsic
     def at_most(typingctx: Any, value: Any, limit: Any) -> Any:
         """The smaller of each lane and the limit; NaN stays NaN."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            limit = _all(builder, args[1])
+            limit = _all(builder, args[1], args[0].type)
             return builder.select(builder.fcmp_ordered(">", args[0], limit), limit, args[0])
 
-        return _lanes(_lanes, types.float64), codegen
+        return value(value, types.float64), codegen
 
     @intrinsic
     def where_below(typingctx: Any, value: Any, limit: Any, one: Any, other: Any) -> Any:
         """``one`` where the value is below the limit, ``other`` elsewhere and for NaN."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            below = builder.fcmp_ordered("<", args[0], _all(builder, args[1]))
+            below = builder.fcmp_ordered("<", args[0], _all(builder, args[1], args[0].type))
             return builder.select(below, args[2], args[3])
 
-        return _lanes(_lanes, types.float64, _lanes, _lanes), codegen
+        return value(value, types.float64, value, value), codegen
 
     @intrinsic
     def power_of_two(typingctx: Any, shifted: Any) -> Any:
         """2^k of whole numbers k that were added to 1.5 * 2^52."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            biased = builder.add(
-                builder.bitcast(args[0], _Bits), ir.Constant(_Bits, [1023] * LANES)
-            )
-            made = builder.shl(biased, ir.Constant(_Bits, [52] * LANES))
-            return builder.bitcast(made, _Vector)
+            kind = args[0].type
+            biased = builder.add(_bits(builder, args[0]), _same(kind, 1023))
+            return builder.bitcast(builder.shl(biased, _same(kind, 52)), kind)
 
-        return _lanes(_lanes), codegen
+        return shifted(shifted), codegen
 
     @intrinsic
     def floor(typingctx: Any, value: Any) -> Any:
@@ -267,10 +321,9 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             shifted = builder.fadd(args[2], ir.Constant(_Vector, [1.5 * 2.0**52] * LANES))
             nought = int(np.float64(1.5 * 2.0**52).view(np.int64))
-            bits = builder.bitcast(shifted, _Bits)
-            whole = builder.sub(bits, ir.Constant(_Bits, [nought] * LANES))
+            whole = builder.sub(_bits(builder, shifted), _same(_Vector, nought))
             where = _pointer(context, builder, signature.args[0], *args[:2])
-            builder.store(whole, builder.bitcast(where, _Bits.as_pointer())).align = 8
+            builder.store(whole, builder.bitcast(where, whole.type.as_pointer())).align = 8
             return context.get_dummy_value()
 
         return types.void(buffer, types.int64, _lanes), codegen
@@ -310,6 +363,21 @@ if JIT:
         return types.void(sums, types.int64, *numbers), codegen
 
     @intrinsic
+    def align_stack(typingctx: Any) -> Any:
+        """Let the function that calls this keep what does not fit the registers in whole cache lines.
+
+        Its code stays its own: where it is inlined, the caller's stack counts.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            attributes = builder.function.attributes
+            attributes.alignstack = 8 * LINE
+            attributes.add("noinline")
+            return context.get_dummy_value()
+
+        return types.void(), codegen
+
+    @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
         """Prefetch the cache line at position ``at``: a hint, harmless beyond the end.
 
@@ -335,14 +403,26 @@ else:
     def load(buffer: Any, at: int) -> Any:  # noqa: D103
         return buffer.reshape(-1)[at : at + LANES].copy()
 
+    def load_wide(buffer: Any, at: int) -> Any:  # noqa: D103
+        return buffer.reshape(-1)[at : at + WIDE].copy()
+
+    def part(value: Any, which: int) -> Any:  # noqa: D103
+        return value[LANES * which : LANES * (which + 1)]
+
+    def leading(value: Any, count: int) -> Any:  # noqa: D103
+        return np.where(np.arange(len(value)) < count, value, 0.0)
+
     def gather(buffer: Any, at: int, by: int) -> Any:  # noqa: D103
         return buffer[at : at + (LANES - 1) * by + 1 : by].copy()
 
     def store(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
-        buffer.reshape(-1)[at : at + LANES] = value
+        buffer.reshape(-1)[at : at + len(value)] = value
 
     def zeros() -> Any:  # noqa: D103
         return np.zeros(LANES)
+
+    def zeros_wide() -> Any:  # noqa: D103
+        return np.zeros(WIDE)
 
     def added(value: Any) -> Any:  # noqa: D103
         while len(value) > 1:
@@ -393,6 +473,9 @@ else:
         low = np.array([1.0, t, t2, t * t2])
         first = np.concatenate([low, low * t4]) * weight
         sums.reshape(-1)[at : at + 16] += np.concatenate([first, first * t8])
+
+    def align_stack() -> None:  # noqa: D103
+        pass
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass

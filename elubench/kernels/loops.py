@@ -17,7 +17,7 @@ from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
 from elubench.kernels.signatures import Answers, Own
-from elubench.kernels.tiles import BLOCK_ROWS
+from elubench.kernels.tiles import BLOCK_ROWS, ROWS
 
 # Statuses. RUNNING means that the loop is to be entered again.
 RUNNING, REACHED, CONVERGED, MAX_ITER, DIVERGED = 0, 1, 2, 3, 4
@@ -145,7 +145,7 @@ def _type_of_functions(value: Functions, context: Any) -> Any:
 @kernel("exact")
 def blocks(data: Any) -> int:
     """Number of blocks whose partial sums a pass writes."""
-    tiles = BLOCK_ROWS // data.shape[2]
+    tiles = BLOCK_ROWS // ROWS
     return (data.shape[0] + tiles - 1) // tiles
 
 
@@ -216,7 +216,7 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     answers = Answers(work.em, work.gradient, work.gap, work.hessian)
     k, d = u.shape
     own_partial = np.empty((blocks(train.data), k, sums.shape[1]))
-    own_scratch = reduction.buffers(max(train.data.shape[2], held.data.shape[2]))
+    own_scratch = reduction.buffer(d)
     own_held = np.empty((blocks(held.data), 1, held_sums.shape[1]))
     own_u, own_b = np.empty((1, d)), np.empty(1)
     partial, scratch, held_partial = borrow(own_partial), borrow(own_scratch), borrow(own_held)
@@ -261,7 +261,7 @@ def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
             record(validation, work)
     # what was borrowed must stay alive to this line
     own_partial[0, 0, 0] = 0.0
-    own_scratch[0, 0] = 0.0
+    own_scratch[0] = 0.0
     own_held[:0] = 0.0
     own_u[0, 0] = 0.0
     own_b[0] = 0.0

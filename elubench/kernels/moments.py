@@ -18,11 +18,11 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import LANES, LINE, added, fetch, load, store, zeros
+from elubench.kernels.lanes import LANES, LINE, added, load, load_wide, store, zeros, zeros_wide
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import add_pairs, strip_rows
-from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, Tiles, aligned
+from elubench.kernels.sums import add_pairs, plus_products, strip_tiles, weighed
+from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
 
 
 def pairs(d: int) -> int:
@@ -35,7 +35,7 @@ def reduce_shape(tiles: Tiles, total: float, centre: Any, units: Any) -> Any:
     d = tiles.data.shape[1]
     partial = np.empty((tiles.blocks, 1, pairs(d) + d))
     out = np.empty((1, pairs(d) + d))
-    scratch = aligned((d + 1) * strip_rows(d)).reshape(d + 1, -1)
+    scratch = aligned(_numbers(d))
     factors = 1.0 / units
     arguments = (
         tiles.data, tiles.weights, tiles.rows, total, centre, factors, scratch, partial, out
@@ -49,47 +49,51 @@ def reduce_shape(tiles: Tiles, total: float, centre: Any, units: Any) -> Any:
     return out[0]
 
 
+@kernel("exact", plain=True)
+def _numbers(d: int) -> int:
+    """How many numbers a block works in: accumulators, a strip of tiles about the centre, weights."""
+    return d * LANES + strip_tiles(d) * (d + 1) * ROWS
+
+
 @kernel("exact")
 def _room(d: int) -> Any:
-    """Some rows about the centre, and their weights, from a cache line on."""
-    strip = strip_rows(d)
-    room = np.empty((d + 1) * strip + LINE)
+    """Memory for them, from a cache line on."""
+    room = np.empty(_numbers(d) + LINE)
     begin = -room.ctypes.data % (8 * LINE) // 8
-    return room[begin : begin + (d + 1) * strip].reshape(d + 1, strip)
+    return room[begin : begin + _numbers(d)]
 
 
 def _block(
-    data: Any, weights: Any, n: int, block: int, centre: Any, factors: Any, z: Any, sums: Any
+    data: Any, weights: Any, n: int, block: int, centre: Any, factors: Any, scratch: Any, sums: Any
 ) -> None:
     """The sums of one block."""
-    d, rows = data.shape[1], data.shape[2]
-    fourth = d * (d + 1) // 2
+    d, tiles, strip = data.shape[1], BLOCK_ROWS // ROWS, strip_tiles(data.shape[1])
+    fourth, s = d * (d + 1) // 2, scratch[: d * LANES]
+    z, own = scratch[d * LANES : -strip * ROWS], scratch[scratch.size - strip * ROWS :]
     sums[:] = 0.0
-    tiles, strip, own = BLOCK_ROWS // rows, z.shape[1], z[d]
-    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        x, valid = data[tile], min(rows, n - tile * rows)
-        ahead = tile * d * rows + max(AHEAD, d * rows)
-        for begin in range(0, valid, strip):
-            m = min(strip, rows - begin)
-            ones = weights.shape[0] == 0 and begin + m <= valid
-            for i in range(0 if ones else m):  # rows that only pad the tile have no weight
-                own[i] = 1.0 if begin + i < valid else 0.0
-                if weights.shape[0] > 0:
-                    own[i] = weights[tile, begin + i]
+    last = min((block + 1) * tiles, (n + ROWS - 1) // ROWS)
+    for begin in range(block * tiles, last, strip):
+        end = min(begin + strip, last)
+        ones = weights.shape[0] == 0 and end * ROWS <= n
+        for j in range(0, d * LANES, LANES):
+            store(s, j, zeros())
+        for tile in range(begin, end):
+            here, at = (tile - begin) * d * ROWS, tile * d * ROWS
+            if not ones:
+                store(own, (tile - begin) * ROWS, weighed(1.0 + zeros_wide(), weights, tile, n))
             for j in range(d):
-                s = zeros()
-                for i in range(0, m, LANES):
-                    if d <= 4:  # with more, there is time while pairs are summed
-                        fetch(data, ahead + j * m + i)
-                    value = (load(x, j * rows + begin + i) - centre[j]) * factors[j]
-                    store(z, j * strip + i, value)
-                    square = value * value
-                    s = s + (square if ones else load(own, i) * square) * square
-                sums[fourth + j] += added(s)
-            last = ahead + d * m if d > 4 else ahead
-            c, none, all_ = own[:0] if ones else own, np.int64(-1), np.int64(0)
-            add_pairs(c, z[:d], m, sums, none, all_, data, ahead, last)
-            ahead += d * m
+                value = (load_wide(data, at + j * ROWS) - centre[j]) * factors[j]
+                store(z, here + j * ROWS, value)
+                square = value * value
+                if not ones:
+                    own_square = load_wide(own, (tile - begin) * ROWS) * square
+                    store(s, j * LANES, plus_products(load(s, j * LANES), own_square, square))
+                else:
+                    store(s, j * LANES, plus_products(load(s, j * LANES), square, square))
+        for j in range(d):
+            sums[fourth + j] += added(load(s, j * LANES))
+        c, none, all_ = own[:0] if ones else own, np.int64(-1), np.int64(0)
+        add_pairs(c, z, all_, end - begin, d, sums, none, all_, data, end * d * ROWS)
 
 
 _block_alone = kernel("exact", counted=False)(_block)
@@ -102,7 +106,7 @@ _PASS = types.void(
     types.float64,
     types.float64[::1],
     types.float64[::1],
-    types.float64[:, ::1],
+    types.float64[::1],
     types.float64[:, :, ::1],
     types.float64[:, ::1],
 )
@@ -127,7 +131,7 @@ def shape_parallel(
             borrow(data), borrow(weights), n, block,
             borrow(centre), borrow(factors), borrow(own), borrow(partial)[block, 0],
         )  # fmt: skip
-        own[0, 0] = 0.0  # keeps it alive until here
+        own[0] = 0.0  # keeps it alive until here
     combine(partial, total, out)
 
 

@@ -13,9 +13,21 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.lanes import LANES, LINE, added, fetch, gather, load, rounded, store, zeros
+from elubench.kernels.lanes import (
+    LANES,
+    LINE,
+    added,
+    fetch,
+    gather,
+    load,
+    load_wide,
+    rounded,
+    store,
+    zeros,
+)
 from elubench.kernels.layout import M1, W, m2_at
-from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, aligned
+from elubench.kernels.sums import STRETCH, plus
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, aligned
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
@@ -25,13 +37,14 @@ _PARTS = 32  # in which threads share the blocks: none is left with much when an
 
 
 def room_to_pack(d: int) -> Any:
-    """Scratch memory for :func:`pack`: two sums of eight numbers for each coordinate."""
-    return aligned(2 * d * LANES)
+    """Scratch memory for :func:`pack`: accumulators of w, and three for each coordinate."""
+    return aligned((1 + 3 * d) * LANES)
 
 
 def rooms_to_pack(blocks: int, d: int) -> Any:
     """Scratch memory for :func:`pack_parallel`, by part."""
-    return aligned(min(_PARTS, blocks) * 2 * d * LANES).reshape(-1, 2 * d * LANES)
+    size = (1 + 3 * d) * LANES
+    return aligned(min(_PARTS, blocks) * size).reshape(-1, size)
 
 
 @kernel("exact", counted=False)
@@ -58,90 +71,64 @@ def _judge(numbers: Any, m: int) -> int:
 
 
 @kernel("exact", counted=False)
-def _add_moments_of(x: Any, weights: Any, tile: int, valid: int, sums: Any) -> int:
-    """Add W, m1 and m2 of one tile to a row of sums; a verdict on its numbers."""
-    d, rows = x.shape
-    m = min(rows, (valid + LANES - 1) // LANES * LANES)
-    weighted = weights.shape[0] > 0
-    if weighted:
-        s = zeros()
-        for i in range(0, m, LANES):
-            s = s + load(weights, tile * rows + i)
-        sums[W] += added(s)
+def _clear(room: Any) -> None:
+    """Begin a stretch of tiles."""
+    for j in range(0, room.size, LANES):
+        store(room, j, zeros())
+
+
+@kernel("exact", counted=False)
+def _add_tile(data: Any, weights: Any, tile: int, room: Any) -> None:
+    """Add w, w x, w x^2 and x^2 of a tile to the accumulators."""
+    d = data.shape[1]
+    if weights.shape[0] > 0:
+        store(room, 0, plus(load(room, 0), load_wide(weights, tile * ROWS)))
+    for j in range(d):
+        value, at = load_wide(data, (tile * d + j) * ROWS), (1 + 3 * j) * LANES
+        square = rounded(value, value)
+        store(room, at + 2 * LANES, plus(load(room, at + 2 * LANES), square))
+        if weights.shape[0] > 0:
+            product = rounded(load_wide(weights, tile * ROWS), value)
+            store(room, at, plus(load(room, at), product))
+            again = rounded(product, value)
+            store(room, at + LANES, plus(load(room, at + LANES), again))
+        else:
+            store(room, at, plus(load(room, at), value))
+
+
+@kernel("exact", counted=False)
+def _add_up(data: Any, weights: Any, n: int, begin: int, end: int, room: Any, sums: Any) -> int:
+    """Add the accumulators of the tiles from begin to end to a row of sums; a verdict on their numbers."""
+    d = data.shape[1]
+    if weights.shape[0] > 0:
+        sums[W] += added(load(room, 0))
     else:
-        sums[W] += valid
+        sums[W] += min(end * ROWS, n) - begin * ROWS
     worst = FINE
     for j in range(d):
-        s1, s2, plain = zeros(), zeros(), zeros()
-        for i in range(0, m, LANES):
-            value = load(x, j * rows + i)
-            plain = plain + rounded(value, value)
-            if weighted:
-                product = rounded(load(weights, tile * rows + i), value)
-                s1 = s1 + product
-                s2 = s2 + rounded(product, value)
-            else:
-                s1 = s1 + value
-        square = added(plain)
-        sums[M1 + j] += added(s1)
-        sums[m2_at(d) + j] += added(s2) if weighted else square
+        at = (1 + 3 * j) * LANES
+        square = added(load(room, at + 2 * LANES))
+        sums[M1 + j] += added(load(room, at))
+        sums[m2_at(d) + j] += added(load(room, at + LANES)) if weights.shape[0] > 0 else square
         if not square <= LARGEST * LARGEST:
-            worst = _worse(worst, _judge(x[j], valid))
+            for tile in range(begin, end):
+                worst = _worse(worst, _judge(data[tile, j], min(ROWS, n - tile * ROWS)))
     return worst
 
 
 @kernel("exact", counted=False)
 def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: Any) -> None:
     """Rows of the source, the first of which begins at ``begin``, to the coordinates of a tile."""
-    d = x.shape[0]
-    if by_row == 1:
-        for j in range(d):
-            for i in range(valid):
-                x[j, i] = source[begin + j * by_column + i]
-        return
-    # by lines of the cache: coordinates of a tile are a multiple of 4 KiB apart, and lines that are
-    # written a number at a time would drive each other out of the cache
-    whole = valid // LINE * LINE
-    for first in range(0, whole, LINE):
-        for j in range(d):
-            at = begin + first * by_row + j * by_column
-            for i in range(LINE):
-                x[j, first + i] = source[at + i * by_row]
-    for i in range(whole, valid):
-        for j in range(d):
-            x[j, i] = source[begin + i * by_row + j * by_column]
-
-
-@kernel("exact", counted=False)
-def _fill_and_add(
-    source: Any, begin: int, by_row: int, by_column: int, x: Any, room: Any, sums: Any
-) -> int:
-    """The same bits as _fill and then _add_moments_of for a whole tile of rows that count once each.
-
-    A line of a coordinate is written at a time, while it is added to sums in ``room``. As many lines of
-    the source are fetched.
-    """
-    d, rows = x.shape
-    for j in range(0, 2 * d * LANES, LANES):
-        store(room, j, zeros())
-    for first in range(0, rows, LANES):
+    d, whole = x.shape[0], valid // LANES * LANES
+    for first in range(0, whole, LANES):
         for j in range(d):
             place = begin + first * by_row + j * by_column
             fetch(source, _AHEAD + (place if by_row == 1 else begin + first * by_row + j * LINE))
             value = load(source, place) if by_row == 1 else gather(source, place, by_row)
-            store(x, j * rows + first, value)
-            at = 2 * j * LANES
-            store(room, at, load(room, at) + value)
-            store(room, at + LANES, load(room, at + LANES) + rounded(value, value))
-    sums[W] += rows
-    worst = FINE
-    for j in range(d):
-        square = added(load(room, (2 * j + 1) * LANES))
-        sums[M1 + j] += added(load(room, 2 * j * LANES))
-        sums[m2_at(d) + j] += square
-        if not square <= LARGEST * LARGEST:
-            worst = _worse(worst, _judge(x[j], rows))
-    return worst
+            store(x, j * ROWS + first, value)
+    for i in range(whole, valid):
+        for j in range(d):
+            x[j, i] = source[begin + i * by_row + j * by_column]
 
 
 @kernel(
@@ -178,22 +165,20 @@ def pack(
     ``source`` holds the rows from block ``first`` on: number j of row i of these is at
     i * by_row + j * by_column. ``partial`` is (blocks, 1, moments_width(d)).
     """
-    rows = data.shape[2]
-    tiles = BLOCK_ROWS // rows
-    worst = FINE
+    worst, tiles = FINE, BLOCK_ROWS // ROWS
     for block in range(first, last):
         sums = partial[block, 0]
         for j in range(sums.size):
             sums[j] = 0.0
-        for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
-            valid = min(rows, n - tile * rows)
-            begin = (tile * rows - first * BLOCK_ROWS) * by_row
-            if valid == rows and weights.shape[0] == 0:
-                verdict = _fill_and_add(source, begin, by_row, by_column, data[tile], room, sums)
-            else:
-                _fill(source, begin, by_row, by_column, valid, data[tile])
-                verdict = _add_moments_of(data[tile], weights, tile, valid, sums)
-            worst = _worse(worst, verdict)
+        end = min((block + 1) * tiles, data.shape[0])
+        for begin in range(block * tiles, end, STRETCH):
+            stop = min(begin + STRETCH, end)
+            _clear(room)
+            for tile in range(begin, stop):
+                at = (tile * ROWS - first * BLOCK_ROWS) * by_row
+                _fill(source, at, by_row, by_column, min(ROWS, n - tile * ROWS), data[tile])
+                _add_tile(data, weights, tile, room)
+            worst = _worse(worst, _add_up(data, weights, n, begin, stop, room, sums))
     return worst
 
 
@@ -239,18 +224,26 @@ def pack_parallel(
 @kernel(
     "exact",
     types.void(
-        types.float64[:, :, ::1], types.float64[:, ::1], types.int64, types.float64[:, :, ::1]
+        types.float64[:, :, ::1],
+        types.float64[:, ::1],
+        types.int64,
+        types.float64[:, :, ::1],
+        types.float64[::1],
     ),
     counted=False,
     pointer=False,
 )
-def moments(data: Any, weights: Any, n: int, partial: Any) -> None:
+def moments(data: Any, weights: Any, n: int, partial: Any, room: Any) -> None:
     """Sums of w, w x and w x^2 by block of tiles that are packed: partial is as in :func:`pack`."""
-    rows = data.shape[2]
-    tiles = BLOCK_ROWS // rows
+    tiles = BLOCK_ROWS // ROWS
     for block in range(partial.shape[0]):
         sums = partial[block, 0]
         for j in range(sums.size):
             sums[j] = 0.0
-        for tile in range(block * tiles, min((block + 1) * tiles, data.shape[0])):
-            _add_moments_of(data[tile], weights, tile, min(rows, n - tile * rows), sums)
+        end = min((block + 1) * tiles, data.shape[0])
+        for begin in range(block * tiles, end, STRETCH):
+            stop = min(begin + STRETCH, end)
+            _clear(room)
+            for tile in range(begin, stop):
+                _add_tile(data, weights, tile, room)
+            _add_up(data, weights, n, begin, stop, room, sums)

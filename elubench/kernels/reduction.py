@@ -25,43 +25,12 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
-from elubench.kernels.elementwise import (
-    FETCH,
-    expm1_into,
-    log_cosh_into,
-    tanh_in_place,
-    tanh_with_loss,
-)
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import (
-    LANES,
-    LINE,
-)
-from elubench.kernels.layout import (
-    CURVATURE,
-    T0,
-    c0_at,
-    c1_at,
-    c2_at,
-    log_cosh_at,
-    width,
-)
+from elubench.kernels.lanes import LANES, LINE
+from elubench.kernels.layout import width
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import (
-    add_curvature,
-    add_everything,
-    add_loss_moments,
-    add_moments,
-    add_pairs,
-    add_tanh_moments,
-    project,
-    total_of,
-    weigh,
-)
-from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, Tiles, aligned
-
-_BUFFERS = 3  # in which a pass works, each as long as a tile
-_APART = 24  # numbers between them: a multiple of 4 KiB apart, they would compete for cache sets
+from elubench.kernels.sums import STRETCH, add_plain, add_with_loss
+from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
 
 #: Below this many row-coordinates a parallel region may cost more than it saves. With two idle cores to
 #: itself, it pays from 25,000 on. On two virtual cores it did at 400,000 (1.1 to 1.6 times the serial
@@ -76,16 +45,21 @@ def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
     return large and parallel_region.usable and numba.get_num_threads() > 1
 
 
+@kernel("exact", plain=True)
+def _room(d: int) -> int:
+    """Numbers in which a pass works: accumulators, and a number per row of a stretch."""
+    return LANES * (1 + d) + STRETCH * ROWS
+
+
 @kernel("exact")
-def buffers(rows: int) -> Any:
-    """Scratch memory for a pass over tiles of this many rows, aligned with cache lines.
+def buffer(d: int) -> Any:
+    """Scratch memory for a pass over rows of d numbers, from a cache line on.
 
     Otherwise every other access touches two lines, and a pass takes up to 1.3 times as long.
     """
-    stride = rows + _APART
-    room = np.empty(_BUFFERS * stride + LINE)
+    room = np.empty(_room(d) + LINE)
     begin = -room.ctypes.data % (8 * LINE) // 8
-    return room[begin : begin + _BUFFERS * stride].reshape(_BUFFERS, stride)
+    return room[begin : begin + _room(d)]
 
 
 def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
@@ -93,8 +67,7 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    rows = tiles.data.shape[2]
-    scratch = aligned(_BUFFERS * (rows + _APART)).reshape(_BUFFERS, -1)
+    scratch = aligned(_room(d))
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if not worth_threads(tiles, k):
         ready(pass_serial)(*arguments)
@@ -130,51 +103,19 @@ def _block(
     sums: Any,
 ) -> None:
     """The sums of one block."""
-    d, rows = data.shape[1], data.shape[2]
-    y, spare, product = scratch[0], scratch[1], scratch[2]
+    d, tiles = data.shape[1], BLOCK_ROWS // ROWS
+    s, c = scratch[: LANES * (1 + d)], scratch[LANES * (1 + d) :]
     sums[:] = 0.0
-    tiles = BLOCK_ROWS // rows
-    for tile in range(block * tiles, min((block + 1) * tiles, (n + rows - 1) // rows)):
-        x = data[tile]
-        following = tile * d * rows + max(AHEAD, d * rows)
-        valid = min(rows, n - tile * rows)
-        m = min(rows, (valid + LANES - 1) // LANES * LANES)
+    last = min((block + 1) * tiles, (n + ROWS - 1) // ROWS)
+    # with several directions, tiles that are still in the cache for the next one
+    step = tiles if u.shape[0] == 1 else np.int64(STRETCH)
+    for begin in range(block * tiles, last, step):
+        end = min(begin + step, last)
         for k in range(u.shape[0]):
-            out = sums[k]
-            project(x, u[k], b[k], y, m, data, following)
-            expm1_into(y, spare, product, m, data, following)
-            rest = following + FETCH * m
-            whole = valid == m and weights.shape[0] == 0
-            if d <= 4 and whole and want == 0:
-                add_tanh_moments(y, spare, x, m, data, rest, out)
-                continue
-            if d == 1 and whole:
-                add_everything(y, spare, x, m, data, rest, want, out)
-                continue
-            if d <= 4 and whole:
-                add_loss_moments(y, spare, x, m, data, rest, want, out)
-                if want & CURVATURE:
-                    add_curvature(spare, x, m, out)
-                continue
             if want == 0:
-                tanh_in_place(y, spare, m, data, rest)
-            elif whole:
-                out[log_cosh_at(d)] += tanh_with_loss(y, spare, m, data, rest)
+                add_plain(data, weights, n, begin, end, u[k], b[k], s, sums[k])
             else:
-                log_cosh_into(y, spare, product, m)
-                weigh(product, weights, tile, valid, m)
-                out[log_cosh_at(d)] += total_of(product, m)
-                tanh_with_loss(y, spare, m, data, rest)
-            weigh(y, weights, tile, valid, m)
-            if want & CURVATURE:
-                weigh(spare, weights, tile, valid, m)
-                out[c0_at(d)] += total_of(spare, m)
-                if 1 < d <= 4:
-                    add_curvature(spare, x, m, out)
-                else:
-                    ends = following + d * rows
-                    add_pairs(spare, x, m, out, c1_at(d), c2_at(d), data, rest, ends)
-            add_moments(y, x, m, out, np.int64(T0), data, following)
+                add_with_loss(data, weights, n, begin, end, u[k], b[k], s, c, want, sums[k])
 
 
 _block_alone = kernel("exact", counted=False)(_block)
@@ -210,7 +151,7 @@ PASS = types.void(
     types.float64[:, ::1],
     types.float64[::1],
     types.int64,
-    types.float64[:, ::1],
+    types.float64[::1],
     types.float64[:, :, ::1],
     types.float64[:, ::1],
 )
@@ -231,12 +172,12 @@ def pass_parallel(
 ) -> None:
     """The pass with the blocks shared among threads, each block with its own scratch memory."""
     for block in prange(partial.shape[0]):
-        own = buffers(data.shape[2])
+        own = buffer(data.shape[1])
         _block_alone(
             borrow(data), borrow(weights), n, block,
             borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
         )  # fmt: skip
-        own[0, 0] = 0.0  # keeps it alive until here
+        own[0] = 0.0  # keeps it alive until here
     combine(partial, total, out)
 
 

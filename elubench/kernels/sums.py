@@ -1,7 +1,7 @@
-"""The sums over one tile: projections, and products of what was computed of them with the rows.
+"""The sums over tiles: projections, and products of what was computed of them with the rows.
 
-A sum has eight accumulators, one per lane, whose order is written here: a loop that takes several sums
-at once has the same bits as several loops.
+A sum has eight accumulators, one per lane, whose order is written here. They are kept in memory while
+tiles are read one after another, and added up after a stretch of tiles.
 """
 
 from __future__ import annotations
@@ -11,101 +11,137 @@ from typing import Any
 import numpy as np
 
 from elubench.kernels._jit import kernel
-from elubench.kernels.elementwise import FETCH, loss_of, tanh_at, tanh_of
+from elubench.kernels.elementwise import log_cosh, loss_of, more_gone, more_grown, tanh
 from elubench.kernels.lanes import (
     LANES,
     LINE,
+    WIDE,
     absolute,
     added,
+    align_stack,
     fetch,
+    leading,
     load,
+    load_wide,
+    part,
     rounded,
-    signed,
     store,
     zeros,
+    zeros_wide,
 )
-from elubench.kernels.layout import (
-    CURVATURE,
-    T0,
-    T1,
-    c0_at,
-    c1_at,
-    c2_at,
-    log_cosh_at,
-)
+from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_cosh_at
+from elubench.kernels.tiles import AHEAD, ROWS
 
+assert ROWS == WIDE, "a coordinate of a tile goes through a chain of steps as a whole"
+
+#: Tiles whose sums have the same accumulators: a product of 1 + tanh over 64 rows per lane is finite.
+STRETCH = 16
+
+_FEW = 4  # coordinates, up to which arithmetic takes longer than reading
+# While pairs are summed, so many numbers are fetched per tile and round, which suffices for all of the
+# next strip; with fewer coordinates the processor's own fetching is better.
+_FETCHED, _FETCHING = 6 * LINE, 7
 _STRIP_NUMBERS = 2048  # 16 KiB: half the level-1 cache
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
 
 
-@kernel("exact")
-def _four(j: int, count: int, rows: int) -> tuple[int, int, int, int]:
-    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
-    most = count - 1
-    return j * rows, min(j + 1, most) * rows, min(j + 2, most) * rows, min(j + 3, most) * rows
+@kernel("exact", inline=True)
+def plus(s: Any, value: Any) -> Any:
+    """Accumulators, and the parts of a value added to them one after another."""
+    return s + part(value, 0) + part(value, 1) + part(value, 2) + part(value, 3)
 
 
-@kernel("exact")
-def _factors(u: Any, j: int) -> tuple[float, float, float, float]:
-    """u_j to u_(j+3), 0 for coordinates beyond the last."""
-    d = u.size
-    return (
-        u[j],
-        u[j + 1] if j + 1 < d else 0.0,
-        u[j + 2] if j + 2 < d else 0.0,
-        u[j + 3] if j + 3 < d else 0.0,
-    )
+@kernel("exact", inline=True)
+def plus_products(s: Any, one: Any, other: Any) -> Any:
+    """The same for the products of two values."""
+    s = s + part(one, 0) * part(other, 0)
+    s = s + part(one, 1) * part(other, 1)
+    s = s + part(one, 2) * part(other, 2)
+    return s + part(one, 3) * part(other, 3)
 
 
 @kernel("exact", inline=True, counted=False)
-def project(x: Any, u: Any, b: float, y: Any, m: int, data: Any, ahead: int) -> None:
-    """y = x.u + b for one tile x (d, rows), four coordinates at a time: y is read and written less.
+def _project(data: Any, at: int, u: Any, b: float) -> Any:
+    """y = x.u + b for the tile at this place."""
+    y = b + zeros_wide()
+    for j in range(u.size):
+        if u.size <= _FEW:
+            for line in range(0, ROWS, LINE):
+                fetch(data, at + AHEAD + j * ROWS + line)
+        y = y + u[j] * load_wide(data, at + j * ROWS)
+    return y
 
-    From the fifth coordinate on, half of the same places ``ahead`` are fetched, and the other half by
-    :func:`add_moments`: memory has work all the time.
+
+@kernel("exact", inline=True, counted=False)
+def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
+    """Add t, and its products with every coordinate, to the accumulators s.
+
+    Every other line of the next tile is fetched, which sets the processor's own fetching going before
+    the next projection begins.
     """
-    d, rows = x.shape
-    u0, u1, u2, u3 = _factors(u, np.int64(0))
-    if d == 1:
-        for i in range(0, m, LANES):
-            store(y, i, b + u0 * load(x, i))
-        return
-    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
-    for i in range(0, m, LANES):
-        z = b + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
-        store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
-    for j in range(4, d, 4):
-        u0, u1, u2, u3 = _factors(u, j)
-        at0, at1, at2, at3 = _four(j, d, rows)
-        for i in range(0, m, LANES):
-            fetch(data, ahead + at0 + i)
-            fetch(data, ahead + at1 + i)
-            z = load(y, i) + u0 * load(x, at0 + i) + u1 * load(x, at1 + i)
-            store(y, i, z + u2 * load(x, at2 + i) + u3 * load(x, at3 + i))
+    store(s, 0, plus(load(s, 0), t))
+    ahead = at + d * ROWS
+    for j in range(d):
+        if d > _FEW:
+            fetch(data, ahead + j * ROWS)
+            fetch(data, ahead + j * ROWS + 2 * LINE)
+        place = (1 + j) * LANES
+        store(s, place, plus_products(load(s, place), t, load_wide(data, at + j * ROWS)))
 
 
-@kernel("elementwise")
-def weigh(t: Any, weights: Any, tile: int, valid: int, m: int) -> None:
-    """Multiply by the weights; rows that only pad the tile get weight 0."""
+@kernel("exact", inline=True, counted=False)
+def weighed(value: Any, weights: Any, tile: int, n: int) -> Any:
+    """The value times the weights of the rows of a tile; 0 for rows that only pad it."""
     if weights.shape[0] > 0:
-        for i in range(m):
-            t[i] = t[i] * weights[tile, i]
-    for i in range(valid, m):
-        t[i] = 0.0
+        value = value * load_wide(weights, tile * ROWS)
+    if n - tile * ROWS < ROWS:
+        value = leading(value, n - tile * ROWS)
+    return value
 
 
-@kernel("exact")
-def total_of(v: Any, m: int) -> float:
-    """The sum of a buffer."""
-    s = zeros()
-    for i in range(0, m, LANES):
-        s = s + load(v, i)
-    return added(s)
+@kernel("exact", counted=False)
+def _clear(s: Any, d: int) -> None:
+    """Begin a stretch of tiles."""
+    for j in range(0, (1 + d) * LANES, LANES):
+        store(s, j, zeros())
 
 
-@kernel("exact")
+@kernel("exact", counted=False)
+def _add_up(s: Any, d: int, out: Any) -> None:
+    """Add the accumulators of t and t x over a stretch of tiles to T0 and T1."""
+    out[T0] += added(load(s, 0))
+    for j in range(d):
+        out[T1 + j] += added(load(s, (1 + j) * LANES))
+
+
+@kernel("exact", counted=False)
+def add_plain(
+    data: Any, weights: Any, n: int, begin: int, end: int, u: Any, b: float, s: Any, out: Any
+) -> None:
+    """Add T0 and T1 of the tiles from begin to end; begin is where a stretch begins."""
+    align_stack()
+    d = u.size
+    _clear(s, d)
+    for tile in range(begin, end):
+        at = tile * d * ROWS
+        t = weighed(tanh(_project(data, at, u, b)), weights, tile, n)
+        _add_moments(t, data, at, d, s)
+        if tile % STRETCH == STRETCH - 1:
+            _add_up(s, d, out)
+            _clear(s, d)
+    _add_up(s, d, out)
+
+
+@kernel("exact", counted=False)
+def _four(j: int, count: int) -> tuple[int, int, int, int]:
+    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
+    most = count - 1
+    return j * ROWS, min(j + 1, most) * ROWS, min(j + 2, most) * ROWS, min(j + 3, most) * ROWS
+
+
+@kernel("exact", counted=False)
 def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
     """out[at + j] += s0 and so on, up to the last coordinate."""
     out[at + j] += added(s0)
@@ -117,231 +153,112 @@ def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, 
         out[at + j + 3] += added(s3)
 
 
-@kernel("exact")
-def add_moments(v: Any, x: Any, m: int, out: Any, at: int, data: Any, ahead: int) -> None:
-    """out[at] += sum of v, followed by the products with every coordinate, four at a time.
-
-    From the fifth coordinate on, half of the same places ``ahead`` are fetched.
-    """
-    d, rows = x.shape
-    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
-    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
-    for i in range(0, m, LANES):
-        value = load(v, i)
-        plain = plain + value
-        s0 = s0 + value * load(x, at0 + i)
-        s1 = s1 + value * load(x, at1 + i)
-        s2 = s2 + value * load(x, at2 + i)
-        s3 = s3 + value * load(x, at3 + i)
-    out[at] += added(plain)
-    _add_four(s0, s1, s2, s3, np.int64(0), d, out, at + 1)
-    for j in range(4, d, 4):
-        at0, at1, at2, at3 = _four(j, d, rows)
-        s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
-        for i in range(0, m, LANES):
-            fetch(data, ahead + at2 + i)
-            fetch(data, ahead + at3 + i)
-            value = load(v, i)
-            s0 = s0 + value * load(x, at0 + i)
-            s1 = s1 + value * load(x, at1 + i)
-            s2 = s2 + value * load(x, at2 + i)
-            s3 = s3 + value * load(x, at3 + i)
-        _add_four(s0, s1, s2, s3, j, d, out, at + 1)
-
-
 @kernel("exact", plain=True)
-def strip_rows(d: int) -> int:
-    """Rows of which all coordinates stay in the level-1 cache."""
-    return max(_STRIP_NUMBERS // d // LANES, 8) * LANES
+def strip_tiles(d: int) -> int:
+    """Tiles of which all coordinates stay in the level-1 cache, but at least two."""
+    return min(max(_STRIP_NUMBERS // (d * ROWS), 2), STRETCH)
 
 
-@kernel("exact", counted=False)
-def add_pairs(
-    c: Any, x: Any, m: int, out: Any, single: int, at: int, data: Any, ahead: int, last: int
-) -> None:
-    """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
-
-    The sums of c x_i are added to out[single:] on the way, if that is not negative; else c may have no
-    numbers, which stands for ones. Every coordinate is read many times, so rows are taken in strips that
-    stay in the level-1 cache. Meanwhile the numbers of data from ``ahead`` to ``last`` are fetched.
-    """
-    d, rows = x.shape
-    strip = strip_rows(d)
-    for begin in range(0, m, strip):
-        end = min(begin + strip, m)
-        for i in range(0, d, 2):
-            next_one = min(i + 1, d - 1)
-            one, two, place = i * rows, next_one * rows, at + i * (i + 1) // 2
-            for j in range(0, next_one + 1, 4):
-                at0, at1, at2, at3 = _four(j, next_one + 1, rows)
-                s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
-                r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
-                if j == 0 and single >= 0:
-                    s, r = zeros(), zeros()
-                    for k in range(begin, end, LANES):
-                        value = load(c, k)
-                        p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
-                        s, r = s + p, r + q
-                        x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
-                        s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
-                        r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
-                    out[single + i] += added(s)
-                    if next_one > i:
-                        out[single + next_one] += added(r)
-                else:
-                    for k in range(begin, end, LANES):
-                        fetch(data, ahead)
-                        ahead = min(ahead + LINE, last)
-                        p, q = load(x, one + k), load(x, two + k)
-                        if c.size > 0:
-                            value = load(c, k)
-                            p, q = rounded(value, p), rounded(value, q)
-                        x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
-                        s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
-                        r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
-                _add_four(s0, s1, s2, s3, j, i + 1, out, place)
-                if next_one > i:
-                    _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
-
-
-@kernel("exact")
+@kernel("exact", inline=True)
 def _loaded(x: Any, at0: int, at1: int, at2: int, at3: int) -> tuple[Any, Any, Any, Any]:
     return load(x, at0), load(x, at1), load(x, at2), load(x, at3)
 
 
-@kernel("exact", inline=True, counted=False)
-def add_tanh_moments(y: Any, e: Any, x: Any, m: int, data: Any, at: int, out: Any) -> None:
-    """The same bits as tanh_in_place and then add_moments, in one loop, for d <= 4 and weights 1.
-
-    The sums are nearly free while the processor waits for the quotient. With more coordinates, reading
-    them is what takes long.
-    """
-    d, rows = x.shape
-    plain, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
-    if d == 1:
-        for i in range(0, m, LANES):
-            t = tanh_at(y, e, i, data, at)
-            plain = plain + t
-            s0 = s0 + t * load(x, i)
-        out[T0] += added(plain)
-        out[T1] += added(s0)
-        return
-    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
-    for i in range(0, m, LANES):
-        t = tanh_at(y, e, i, data, at)
-        plain = plain + t
-        s0 = s0 + t * load(x, at0 + i)
-        s1 = s1 + t * load(x, at1 + i)
-        s2 = s2 + t * load(x, at2 + i)
-        s3 = s3 + t * load(x, at3 + i)
-    out[T0] += added(plain)
-    _add_four(s0, s1, s2, s3, np.int64(0), d, out, np.int64(T1))
-
-
-@kernel("exact", inline=True, counted=False)
-def add_everything(y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int, out: Any) -> None:
-    """The same bits as tanh_with_loss and the sums one by one, in one loop, for d = 1 and weights 1."""
-    d = x.shape[0]
-    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
-    t0, t1, c0, c1, c2 = zeros(), zeros(), zeros(), zeros(), zeros()
-    for i in range(0, m, LANES):
-        fetch(data, at + FETCH * i)
-        fetch(data, at + FETCH * i + LINE)
-        value, row = load(y, i), load(x, i)
-        z = absolute(value)
-        t = tanh_of(z, load(e, i))
-        square = rounded(t, t)
-        gone = gone + square * (1.0 - gone)
-        grown = grown + grown * t
-        far = far + z
-        t = signed(t, value)
-        t0 = t0 + t
-        t1 = t1 + t * row
-        c = 1.0 - square
-        product = rounded(c, row)
-        c0 = c0 + c
-        c1 = c1 + product
-        c2 = c2 + product * row
-    out[T0] += added(t0)
-    out[T1] += added(t1)
-    out[log_cosh_at(d)] += loss_of(gone, grown, far)
-    if want & CURVATURE:
-        out[c0_at(d)] += added(c0)
-        out[c1_at(d)] += added(c1)
-        out[c2_at(d)] += added(c2)
-
-
-@kernel("exact", inline=True, counted=False)
-def add_loss_moments(
-    y: Any, e: Any, x: Any, m: int, data: Any, at: int, want: int, out: Any
+@kernel("exact", counted=False)
+def add_pairs(
+    c: Any,
+    x: Any,
+    first: int,
+    tiles: int,
+    d: int,
+    out: Any,
+    single: int,
+    at: int,
+    data: Any,
+    following: int,
 ) -> None:
-    """The same bits as tanh_with_loss and the sums of t, t x and c, in one loop, for 2 <= d <= 4.
+    """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
 
-    Weights are 1. e becomes c = 1 - t^2, of which :func:`add_curvature` takes the other sums: there are
-    two loops because all sums together need more registers than there are.
+    x has these tiles from number ``first`` on, c the rows of them all. The sums of c x_i are added to
+    out[single:] on the way, if that is not negative; else c may have no numbers, which stands for ones.
+    Every coordinate is read many times, so tiles should be few enough for the level-1 cache. Meanwhile
+    as many numbers of data are fetched, from place ``following`` on.
     """
-    d, rows = x.shape
-    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
-    gone, grown, far = zeros(), 1.0 + zeros(), zeros()
-    plain, s0, s1, s2, s3, curved = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
-    for i in range(0, m, LANES):
-        fetch(data, at + FETCH * i)
-        fetch(data, at + FETCH * i + LINE)
-        value = load(y, i)
-        z = absolute(value)
-        t = tanh_of(z, load(e, i))
-        square = rounded(t, t)
-        gone = gone + square * (1.0 - gone)
-        grown = grown + grown * t
-        far = far + z
-        c = 1.0 - square
-        store(e, i, c)
-        curved = curved + c
-        t = signed(t, value)
-        plain = plain + t
-        s0 = s0 + t * load(x, at0 + i)
-        s1 = s1 + t * load(x, at1 + i)
-        s2 = s2 + t * load(x, at2 + i)
-        s3 = s3 + t * load(x, at3 + i)
-    out[T0] += added(plain)
-    _add_four(s0, s1, s2, s3, np.int64(0), d, out, np.int64(T1))
-    out[log_cosh_at(d)] += loss_of(gone, grown, far)
-    if want & CURVATURE:
-        out[c0_at(d)] += added(curved)
+    begin, step = first * d * ROWS, d * ROWS
+    ahead, last = following, following + (tiles * step if d >= _FETCHING else 0)
+    for i in range(0, d, 2):
+        next_one = min(i + 1, d - 1)
+        one, two, place = i * ROWS, next_one * ROWS, at + i * (i + 1) // 2
+        for j in range(0, next_one + 1, 4):
+            at0, at1, at2, at3 = _four(j, next_one + 1)
+            s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
+            r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
+            s, r = zeros(), zeros()
+            for tile in range(tiles):
+                for line in range(0, _FETCHED, LINE):
+                    fetch(data, ahead + line)
+                ahead = min(ahead + _FETCHED, last)
+                for part_of in range(0, ROWS, LANES):
+                    k = begin + tile * step + part_of
+                    p, q = load(x, one + k), load(x, two + k)
+                    if c.size > 0:
+                        value = load(c, tile * ROWS + part_of)
+                        p, q = rounded(value, p), rounded(value, q)
+                        if j == 0 and single >= 0:
+                            s, r = s + p, r + q
+                    x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
+                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
+                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
+            if j == 0 and single >= 0:
+                out[single + i] += added(s)
+                if next_one > i:
+                    out[single + next_one] += added(r)
+            _add_four(s0, s1, s2, s3, j, i + 1, out, place)
+            if next_one > i:
+                _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
 
 
 @kernel("exact", counted=False)
-def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
-    """Add the sums of c x and c x x^T for 2 to 4 coordinates, in one loop.
+def add_curvature(c: Any, data: Any, begin: int, end: int, d: int, out: Any) -> None:
+    """Add the sums of c x and c x x^T of the tiles from begin to end, for up to 4 coordinates.
 
     The last coordinate stands in for any beyond it.
     """
-    d, rows = x.shape
-    at0, at1, at2, at3 = _four(np.int64(0), d, rows)
+    if d == 1:
+        s, r = zeros(), zeros()
+        for i in range(0, (end - begin) * ROWS, WIDE):
+            x = load_wide(data, begin * ROWS + i)
+            p = rounded(load_wide(c, i), x)
+            s, r = plus(s, p), plus_products(r, p, x)
+        out[c1_at(d)] += added(s)
+        out[c2_at(d)] += added(r)
+        return
+    at0, at1, at2, at3 = _four(np.int64(0), d)
     s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
     s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
     s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
-    for i in range(0, m, LANES):
-        value = load(c, i)
-        x0, x1, x2, x3 = _loaded(x, at0 + i, at1 + i, at2 + i, at3 + i)
-        p = rounded(value, x0)
-        s0 = s0 + p
-        s00 = s00 + p * x0
-        p = rounded(value, x1)
-        s1 = s1 + p
-        s10 = s10 + p * x0
-        s11 = s11 + p * x1
-        p = rounded(value, x2)
-        s2 = s2 + p
-        s20 = s20 + p * x0
-        s21 = s21 + p * x1
-        s22 = s22 + p * x2
-        p = rounded(value, x3)
-        s3 = s3 + p
-        s30 = s30 + p * x0
-        s31 = s31 + p * x1
-        s32 = s32 + p * x2
-        s33 = s33 + p * x3
+    for tile in range(begin, end):
+        for i in range(0, ROWS, LANES):
+            value, k = load(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
+            x0, x1, x2, x3 = _loaded(data, at0 + k, at1 + k, at2 + k, at3 + k)
+            p = rounded(value, x0)
+            s0 = s0 + p
+            s00 = s00 + p * x0
+            p = rounded(value, x1)
+            s1 = s1 + p
+            s10 = s10 + p * x0
+            s11 = s11 + p * x1
+            p = rounded(value, x2)
+            s2 = s2 + p
+            s20 = s20 + p * x0
+            s21 = s21 + p * x1
+            s22 = s22 + p * x2
+            p = rounded(value, x3)
+            s3 = s3 + p
+            s30 = s30 + p * x0
+            s31 = s31 + p * x1
+            s32 = s32 + p * x2
+            s33 = s33 + p * x3
     _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
     at = c2_at(d)
     out[at] += added(s00)
@@ -350,3 +267,56 @@ def add_curvature(c: Any, x: Any, m: int, out: Any) -> None:
         out[at + 5] += added(s22)
     if d > 3:
         _add_four(s30, s31, s32, s33, np.int64(0), d, out, at + 6)
+
+
+@kernel("exact", counted=False)
+def add_with_loss(
+    data: Any,
+    weights: Any,
+    n: int,
+    begin: int,
+    end: int,
+    u: Any,
+    b: float,
+    s: Any,
+    c: Any,
+    want: int,
+    out: Any,
+) -> None:
+    """The same, with LC and what else is wanted; c is room for the rows of a stretch."""
+    align_stack()
+    d = u.size
+    strip = strip_tiles(d) if want & CURVATURE else np.int64(STRETCH)
+    for stretch in range(begin, end, STRETCH):
+        _clear(s, d)
+        last = min(stretch + STRETCH, end)
+        gone, grown, far = zeros(), 1.0 + zeros(), zeros()
+        single, curved = zeros(), zeros()
+        for first in range(stretch, last, strip):
+            stop = min(first + strip, last)
+            for tile in range(first, stop):
+                at = tile * d * ROWS
+                y = _project(data, at, u, b)
+                t = tanh(y)
+                square = rounded(t, t)
+                if weights.shape[0] == 0 and n - tile * ROWS >= ROWS:
+                    gone = more_gone(gone, square)
+                    grown = more_grown(grown, absolute(t))
+                    far = plus(far, absolute(y))
+                else:
+                    single = plus(single, weighed(log_cosh(y), weights, tile, n))
+                more = weighed(1.0 - square, weights, tile, n)
+                store(c, (tile - first) * ROWS, more)
+                curved = plus(curved, more)
+                _add_moments(weighed(t, weights, tile, n), data, at, d, s)
+            if want & CURVATURE and d <= 4:
+                add_curvature(c, data, first, stop, d, out)
+            elif want & CURVATURE:
+                c1, c2, following = c1_at(d), c2_at(d), stop * d * ROWS
+                add_pairs(c, data, first, stop - first, d, out, c1, c2, data, following)
+        _add_up(s, d, out)
+        out[log_cosh_at(d)] += added(single)
+        if weights.shape[0] == 0:
+            out[log_cosh_at(d)] += loss_of(gone, grown, far)
+        if want & CURVATURE:
+            out[c0_at(d)] += added(curved)

@@ -1,10 +1,9 @@
-"""Data packed for the pass: tiles of shape (tile, d, rows), small enough to stay in the cache.
+"""Data packed for the pass: tiles of shape (tile, d, rows), each a run of memory.
 
-A coordinate of a tile is contiguous, so every inner loop runs over rows with stride one, whatever d
-is, and a tile that was read for the projection is still in the cache for the sums. With up to four
-coordinates a tile fits the level-1 cache; with more, the pass is bound by memory, for which long runs
-are better, and a tile fits the level-2 cache. Numbers some way ahead are fetched meanwhile. Rows that
-pad the last tile are zeros and have no weight.
+A tile has as many rows as a chain of steps takes at a time, so a coordinate of a tile is contiguous and
+stays in registers. A pass goes through memory from beginning to end, which the processor notices: it
+fetches by itself what comes next, and nothing of the data is read from memory twice. Rows that pad the
+last tile are zeros and have no weight.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elubench.kernels.lanes import LINE
-
-_TILE_NUMBERS = 32768  # 256 KiB of float64: half the level-2 cache of common cores
-_MOST_ROWS = 512  # so that the pass's own buffers also fit the level-1 cache
-_LEAST_ROWS = 64
-_FEW_NUMBERS = 1024  # 8 KiB: with up to four coordinates, a quarter of the level-1 cache
+ROWS = 32  # of a tile
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
-#: Numbers from the beginning of a tile to those that are fetched while it is summed, at least: 64 KiB.
-#: The next tile would be too near if tiles are small, as memory takes longer than their sums do.
+#: Numbers from those that are summed to those that are fetched, where arithmetic takes longer than
+#: reading: 64 KiB. Where reading takes longer, the processor's own fetching must not be disturbed.
 AHEAD = 8192
+
+_PAGE = 512  # numbers
 
 LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
 
@@ -36,31 +32,25 @@ class Tiles(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        return -(-self.data.shape[0] // (BLOCK_ROWS // self.data.shape[2]))
-
-
-def tile_rows(d: int) -> int:
-    """Rows in a tile: a power of two, a function of d alone."""
-    rows, most = _MOST_ROWS, _FEW_NUMBERS if d <= 4 else _TILE_NUMBERS
-    while rows > _LEAST_ROWS and rows * d > most:
-        rows //= 2
-    return rows
+        return -(-self.data.shape[0] // (BLOCK_ROWS // ROWS))
 
 
 def empty_tiles(n: int, d: int, weighted: bool) -> Tiles:
     """Tiles for n rows of d numbers, of which only the padding has been written."""
-    rows = tile_rows(d)
-    count = -(-n // rows)
-    weights = aligned(count * rows).reshape(count, rows) if weighted else np.empty((0, 0))
-    tiles = Tiles(aligned(count * d * rows).reshape(count, d, rows), weights, n)
-    tiles.data[-1:, :, n - (count - 1) * rows :] = 0.0
+    count = -(-n // ROWS)
+    weights = aligned(count * ROWS).reshape(count, ROWS) if weighted else np.empty((0, 0))
+    tiles = Tiles(aligned(count * d * ROWS).reshape(count, d, ROWS), weights, n)
+    tiles.data[-1:, :, n - (count - 1) * ROWS :] = 0.0
     if weighted:
-        weights[-1:, n - (count - 1) * rows :] = 0.0
+        weights[-1:, n - (count - 1) * ROWS :] = 0.0
     return tiles
 
 
 def aligned(count: int) -> np.ndarray:
-    """Memory that begins at a cache line, so that no vector lies across two lines."""
-    room = np.empty(count + LINE)
-    begin = -room.ctypes.data % (8 * LINE) // 8
+    """Memory that begins with a page, so that no vector lies across two lines of the cache.
+
+    The processor's own fetching ends at pages: tiles across two of them are read more slowly.
+    """
+    room = np.empty(count + _PAGE)
+    begin = -room.ctypes.data % (8 * _PAGE) // 8
     return room[begin : begin + count]

@@ -299,7 +299,7 @@ def _moments_of(tiles: Tiles, partial: Floats | None) -> RawMoments:
     d = tiles.data.shape[1]
     if partial is None:
         partial = np.empty((tiles.blocks, 1, layout.moments_width(d)))
-        ready(packing.moments)(tiles.data, tiles.weights, tiles.rows, partial)
+        ready(packing.moments)(*tiles, partial, packing.room_to_pack(d))
     out = np.empty((1, layout.moments_width(d)))
     ready(reduction.combine)(partial, 1.0, out)
     weight = float(out[0, layout.W])

@@ -22,7 +22,7 @@ from elubench import checks
 from elubench.checks import Floats
 from elubench.kernels import layout, moments, packing, reduction
 from elubench.kernels._jit import ready
-from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, Tiles, aligned, empty_tiles, tile_rows
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, Tiles, aligned, empty_tiles
 from elubench.samples.array import ArraySample, picks
 from elubench.samples.base import RawMoments, Sample, Shape, far_origin, thin_places
 from elubench.samples.bins import CHUNK_ROWS, Bins
@@ -61,7 +61,7 @@ class View(NamedTuple):
         if self.origin is not None:
             data = aligned(tiles.data.size).reshape(tiles.data.shape)
             np.subtract(tiles.data, self.origin[:, None], out=data)
-            data[-1, :, tiles.rows - (len(data) - 1) * tile_rows(len(self.origin)) :] = 0.0
+            data[-1, :, tiles.rows - (len(data) - 1) * ROWS :] = 0.0
             tiles = tiles._replace(data=data)
         if self.held != (0.0, 1.0):
             weights = aligned(len(tiles.data) * tiles.data.shape[2])
@@ -170,7 +170,7 @@ class ChunkedSample(Sample):
 
     def thinned(self, rows: int) -> Sample:
         """Whole tiles at equal distances, the same as for rows in memory; itself if no more."""
-        size = tile_rows(self.d)
+        size = ROWS
         places = thin_places(-(-self._rows // size), -(-rows // size))
         if places is None or self._view.held != (0.0, 1.0):
             return self
@@ -314,8 +314,9 @@ def _shape(chunk: Chunk, centre: Floats, units: Floats) -> Any:
 def _moments(chunk: Chunk) -> tuple[Floats, int]:
     """Sums of w, w x and w x^2, and the number of rows of positive weight."""
     tiles = chunk.tiles
-    sums = np.empty((tiles.blocks, 1, layout.moments_width(tiles.data.shape[1])))
-    ready(packing.moments)(tiles.data, tiles.weights, tiles.rows, sums)
+    d = tiles.data.shape[1]
+    sums = np.empty((tiles.blocks, 1, layout.moments_width(d)))
+    ready(packing.moments)(*tiles, sums, packing.room_to_pack(d))
     count = np.count_nonzero(tiles.weights) if tiles.weights.size else tiles.rows
     return combined(list(sums), 1.0), int(count)
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from elubench.checks import Floats
-from elubench.kernels.tiles import Tiles, empty_tiles, tile_rows
+from elubench.kernels.tiles import ROWS, Tiles, empty_tiles
 from elubench.samples.chunked import Chunk, check_weights, pack_chunk, room_for
 from elubench.samples.stored import UnchangedFile
 
-MAGIC = b"ELUPACK1"
+MAGIC = b"ELUPACK2"
 _LOCKS = os.name == "posix"
 _SAFE_SECONDS = 10.0  # of work that a process that is killed may lose
 
@@ -43,7 +43,7 @@ class PackedRows:
         about = footer(path)
         self.n, self.names, self.weighted = about["n"], about["names"], about["weighted"]
         self._d = len(self.names)
-        self._width, self._size = self._d + self.weighted, tile_rows(self._d)
+        self._width, self._size = self._d + self.weighted, ROWS
 
     def room(self, rows: int) -> Tiles:
         return empty_tiles(rows, self._d, self.weighted)
@@ -84,7 +84,7 @@ def footer(path: Path) -> dict[str, Any]:
     try:
         found = dict(json.loads(content))
         n, names, weighted = found["n"], found["names"], found["weighted"]
-        width, rows = len(names) + weighted, tile_rows(len(names))
+        width, rows = len(names) + weighted, ROWS
         whole = tiles == -(-n // rows) * rows * width * 8
     except (KeyError, TypeError, ValueError):
         whole = False
@@ -146,7 +146,7 @@ class _Writer:
     def __init__(self, path: Path, weighted: bool, names: Sequence[str]):
         self.file = open(path, "r+b")  # noqa: SIM115  the caller closes it
         self._d, self._weighted, self._names = len(names), weighted, list(names)
-        self._width, self._size = self._d + weighted, tile_rows(self._d)
+        self._width, self._size = self._d + weighted, ROWS
         self._rest = np.empty((0, self._width))  # rows of the incomplete tile
         self.n = 0
 
