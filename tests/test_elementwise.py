@@ -65,7 +65,7 @@ def points():
         10 ** rng.uniform(-320, 308, many // 2),
         2 ** rng.uniform(-60, 6, many),
         np.abs(rng.standard_normal(many)),
-        # k changes at 3/8 ln 2 and every ln(2) / 2 from there on; r vanishes where it would in the middle
+        # k changes at 3/8 ln 2, 7/8 ln 2 and so on; r vanishes at multiples of ln(2) / 2
         *(around(j * math.log(2) / 8, 3) for j in range(1, scaled(160, 16))),
         *(around(c, 40) for c in (0.26, 0.75, math.log(2), 1.0, 19.0615, 19.5, 20.0, 20.5, 40.0)),
         [1e-300, 1e-308, 2.2250738585072014e-308, 2.2e-308, 1e-315, 1e-323, SMALLEST],

@@ -6,26 +6,30 @@ import pytest
 
 from elubench.kernels import lanes
 from elubench.kernels._jit import COMMON
+from elubench.kernels.binning import add_powers, floor, store_whole
 from elubench.kernels.lanes import (
     LANES,
+    WIDE,
     absolute,
-    add_powers,
     added,
     at_most,
     either,
     fetch,
-    floor,
+    leading,
     load,
+    load_wide,
     lowest,
     multiplied,
+    part,
     power_of_two,
     rounded,
     signed,
     store,
-    store_whole,
     where_below,
     zeros,
+    zeros_wide,
 )
+from elubench.kernels.transposing import gather, move_eight, move_four
 
 ROUNDER = 6755399441055744.0
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e308, np.inf, -np.inf, np.nan])
@@ -240,6 +244,98 @@ def test_whole_numbers():
     out = np.full(LANES, 7, dtype=np.int64)
     whole(x, out)
     np.testing.assert_array_equal(out, x.astype(np.int64))
+
+
+@compiled
+def in_parts(x, out):
+    value = load_wide(x, 0)
+    store(out, 0, part(value, 3))
+    store(out, LANES, part(value, 2))
+    store(out, 2 * LANES, part(value, 1))
+    store(out, 3 * LANES, part(value, 0))
+
+
+@compiled
+def all_of(x, y, limit, out):
+    """All that is done with WIDE numbers at a time; out has a row for each."""
+    one, other = load_wide(x, 0), load_wide(y, 0)
+    store(out, 0, one + other)
+    store(out, WIDE, one - 2.0)
+    store(out, 2 * WIDE, 2.0 * one)
+    store(out, 3 * WIDE, one / other)
+    store(out, 4 * WIDE, absolute(one))
+    store(out, 5 * WIDE, signed(absolute(one), other))
+    store(out, 6 * WIDE, at_most(one, limit))
+    store(out, 7 * WIDE, where_below(one, limit, one, other))
+    store(out, 8 * WIDE, rounded(one, other))
+    store(out, 9 * WIDE, zeros_wide())
+
+
+@compiled
+def first_of(x, count, out):
+    store(out, 0, leading(load_wide(x, 0), count))
+
+
+def test_parts_of_many_numbers():
+    x, out = np.arange(float(WIDE)), np.empty(WIDE)
+    in_parts(x, out)
+    np.testing.assert_array_equal(out, x.reshape(4, LANES)[::-1].reshape(-1))
+
+
+def test_many_numbers_are_like_eight():
+    rng = np.random.default_rng(4)
+    x, y = (np.resize(np.append(SPECIAL, rng.standard_normal(90)), (5, WIDE)) for _ in range(2))
+    y = np.roll(y, 7).reshape(5, WIDE)
+    for one, other in zip(x, y, strict=True):
+        out = np.full((10, WIDE), 7.0)
+        with np.errstate(all="ignore"):
+            all_of(one, other, 0.5, out)
+            expected = [
+                one + other, one - 2.0, 2.0 * one, one / other, np.abs(one),
+                np.copysign(one, other), np.where(one > 0.5, 0.5, one),
+                np.where(one < 0.5, one, other), one * other, np.zeros(WIDE),
+            ]  # fmt: skip
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("count", [-3, 0, 1, 7, 8, 31, 32, 40])
+def test_leading_numbers(count):
+    """What only pads becomes 0, also where it is not a number."""
+    x, out = np.arange(1.0, WIDE + 1), np.empty(WIDE)
+    x[max(count, 0) :] = np.nan
+    first_of(x, count, out)
+    np.testing.assert_array_equal(out, np.where(np.arange(WIDE) < count, x, 0.0))
+
+
+@compiled
+def moved(columns, source, at, by_row, target, to, by_column):
+    if columns == LANES:
+        move_eight(source, at, by_row, target, to, by_column)
+    else:
+        move_four(source, at, by_row, target, to, by_column)
+
+
+@compiled
+def gathered(x, at, by, out):
+    store(out, 0, gather(x, at, by))
+
+
+@pytest.mark.parametrize("columns", [4, 8])
+def test_rows_become_columns(columns):
+    source, target = np.arange(300.0), np.full(400, -1.0)
+    for by_row in (columns, 11, 29):
+        target[:] = -1.0
+        moved(columns, source, 3, by_row, target, 5, 32)
+        expected = np.full(400, -1.0)
+        for j in range(columns):
+            expected[5 + 32 * j : 13 + 32 * j] = source[3 + j : 3 + j + 8 * by_row : by_row][:LANES]
+        np.testing.assert_array_equal(target, expected)
+
+
+def test_gathering():
+    x, out = np.arange(100.0), np.empty(LANES)
+    gathered(x, 3, 11, out)
+    np.testing.assert_array_equal(out, x[3::11][:LANES])
 
 
 def test_fetch_changes_nothing_and_may_point_beyond_the_end():

@@ -623,7 +623,16 @@ class TestVectorCode:
     def test_tiles(self, name):
         """All of tanh and its sums are on whole registers, and spilled ones in whole lines."""
         vector, whole = self.BUFFER, numba.types.int64
-        signature = (self.TILES, self.ROWS, whole, whole, whole, vector, numba.types.float64, vector)
+        signature = (
+            self.TILES,
+            self.ROWS,
+            whole,
+            whole,
+            whole,
+            vector,
+            numba.types.float64,
+            vector,
+        )
         signature += (vector,) if name == "add_plain" else (vector, whole, vector)
         text = assembly(getattr(sums, name), signature)
         assert packed_instructions(text, self.EXPONENT) >= 1

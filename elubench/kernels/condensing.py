@@ -16,18 +16,8 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.lanes import (
-    LANES,
-    add_powers,
-    added,
-    fetch,
-    floor,
-    load,
-    store,
-    store_whole,
-    where_below,
-    zeros,
-)
+from elubench.kernels.binning import add_powers, floor, store_whole
+from elubench.kernels.lanes import LANES, added, fetch, load, store, where_below, zeros
 from elubench.kernels.quadrature import POWERS
 from elubench.kernels.tiles import AHEAD
 

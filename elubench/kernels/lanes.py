@@ -4,12 +4,11 @@ Numba has no vector type, so this module makes one of LLVM's: a kernel loads ``L
 computes with ``+ - * /`` as with numbers, and stores them. The compiler maps them to as many vector
 registers as the processor needs, and need not prove anything about aliasing, tails or negative indices
 first. This has two advantages over a vectorised loop. :func:`fetch` can stand between the instructions,
-so that what follows is loaded while this is computed. And the order of a sum is the one written here, not
-the one that the compiler prefers where it inlines a loop: the same bits in every kernel.
+so that what follows is loaded while this is computed. And the order of a sum is the one written here,
+not the one that the compiler prefers where it inlines a loop: the same bits in every kernel.
 
-Long chains of dependent steps, such as those of tanh, take ``WIDE`` numbers at a time: several registers
-side by side, so that the processor has something to do while a step waits for the one before. A sum takes
-:func:`part` after part of them, so its bits do not depend on ``WIDE``.
+The steps of tanh depend on each other, so ``WIDE`` numbers take them together: several registers side by
+side keep the processor busy while a step waits for the one before. A sum adds :func:`part` after part.
 
 As plain Python, lanes are arrays of numbers.
 """
@@ -23,7 +22,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -42,15 +40,15 @@ if JIT:
             super().__init__(name=f"Lanes({count})")
             self.count = count
 
-    _lanes, _wide = _Lanes(LANES), _Lanes(WIDE)
-    _Vector = ir.VectorType(ir.DoubleType(), LANES)
+    EIGHT, _wide = _Lanes(LANES), _Lanes(WIDE)
+    Vector = ir.VectorType(ir.DoubleType(), LANES)
 
     @register_model(_Lanes)
     class _Model(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, of: Any) -> None:
             super().__init__(manager, of, ir.VectorType(ir.DoubleType(), of.count))
 
-    def _all(builder: Any, number: Any, kind: Any = _Vector) -> Any:
+    def spread(builder: Any, number: Any, kind: Any = Vector) -> Any:
         """The number in every lane; lanes stay as they are."""
         if number.type == kind:
             return number
@@ -59,22 +57,23 @@ if JIT:
         places = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
         return builder.shuffle_vector(first, nothing, places)
 
-    def _pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+    def pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+        """Where number ``at`` of an array is."""
         data = context.make_array(array_type)(context, builder, array).data
         return builder.gep(data, [at])
 
-    def _same(kind: Any, number: int) -> Any:
+    def same_bits(kind: Any, number: int) -> Any:
         """A whole number of 64 bits for every lane of a vector."""
         return ir.Constant(ir.VectorType(ir.IntType(64), kind.count), [number] * kind.count)
 
-    def _bits(builder: Any, value: Any) -> Any:
+    def bits_of(builder: Any, value: Any) -> Any:
         """The lanes as whole numbers of 64 bits."""
         return builder.bitcast(value, ir.VectorType(ir.IntType(64), value.type.count))
 
     def _define(operation: Any, instruction: str) -> None:
         triples = [
             (kind, *pair)
-            for kind in (_lanes, _wide)
+            for kind in (EIGHT, _wide)
             for pair in ((kind, kind), (kind, types.float64), (types.float64, kind))
         ]
 
@@ -84,7 +83,7 @@ if JIT:
 
         def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kind = context.get_value_type(signature.return_type)
-            one, other = (_all(builder, value, kind) for value in args)
+            one, other = (spread(builder, value, kind) for value in args)
             return getattr(builder, instruction)(one, other, flags=("contract",))
 
         for _, *pair in triples:
@@ -106,7 +105,7 @@ if JIT:
 
     def _loaded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = context.get_value_type(signature.return_type)
-        where = _pointer(context, builder, signature.args[0], *args)
+        where = pointer(context, builder, signature.args[0], *args)
         value = builder.load(builder.bitcast(where, kind.as_pointer()))
         value.align = 8
         return value
@@ -114,7 +113,7 @@ if JIT:
     @intrinsic
     def load(typingctx: Any, buffer: Any, at: Any) -> Any:
         """LANES numbers from position ``at`` on."""
-        return _lanes(buffer, types.int64), _loaded
+        return EIGHT(buffer, types.int64), _loaded
 
     @intrinsic
     def load_wide(typingctx: Any, buffer: Any, at: Any) -> Any:
@@ -130,11 +129,9 @@ if JIT:
             places = ir.Constant(
                 ir.VectorType(ir.IntType(32), LANES), list(range(begin, begin + LANES))
             )
-            return builder.shuffle_vector(
-                args[0], ir.Constant(args[0].type, ir.Undefined), places
-            )
+            return builder.shuffle_vector(args[0], ir.Constant(args[0].type, ir.Undefined), places)
 
-        return _lanes(_wide, which), codegen
+        return EIGHT(_wide, which), codegen
 
     @intrinsic
     def leading(typingctx: Any, value: Any, count: Any) -> Any:
@@ -143,31 +140,17 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             whole = ir.VectorType(ir.IntType(64), args[0].type.count)
             places = ir.Constant(whole, list(range(whole.count)))
-            kept = builder.icmp_signed("<", places, _all(builder, args[1], whole))
+            kept = builder.icmp_signed("<", places, spread(builder, args[1], whole))
             return builder.select(kept, args[0], ir.Constant(args[0].type, [0.0] * whole.count))
 
         return value(value, types.int64), codegen
-
-    @intrinsic
-    def gather(typingctx: Any, buffer: Any, at: Any, by: Any) -> Any:
-        """Every ``by``-th number from position ``at`` on."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            (_, at, by), value = args, ir.Constant(_Vector, ir.Undefined)
-            for place in range(LANES):
-                one = builder.load(_pointer(context, builder, signature.args[0], args[0], at))
-                value = builder.insert_element(value, one, ir.IntType(32)(place))
-                at = builder.add(at, by)
-            return value
-
-        return _lanes(buffer, types.int64, types.int64), codegen
 
     @intrinsic
     def store(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
         """Write the lanes from position ``at`` on."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            where = _pointer(context, builder, signature.args[0], *args[:2])
+            where = pointer(context, builder, signature.args[0], *args[:2])
             where = builder.bitcast(where, args[2].type.as_pointer())
             builder.store(args[2], where).align = 8
             return context.get_dummy_value()
@@ -179,9 +162,9 @@ if JIT:
         """A zero in every lane."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return ir.Constant(_Vector, [0.0] * LANES)
+            return ir.Constant(Vector, [0.0] * LANES)
 
-        return _lanes(), codegen
+        return EIGHT(), codegen
 
     @intrinsic
     def zeros_wide(typingctx: Any) -> Any:
@@ -215,7 +198,7 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return _folded(builder, args[0], builder.fadd)
 
-        return types.float64(_lanes), codegen
+        return types.float64(EIGHT), codegen
 
     @intrinsic
     def multiplied(typingctx: Any, value: Any) -> Any:
@@ -224,7 +207,7 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return _folded(builder, args[0], builder.fmul)
 
-        return types.float64(_lanes), codegen
+        return types.float64(EIGHT), codegen
 
     @intrinsic
     def either(typingctx: Any, value: Any) -> Any:
@@ -236,7 +219,7 @@ if JIT:
 
             return _folded(builder, args[0], meet)
 
-        return types.float64(_lanes), codegen
+        return types.float64(EIGHT), codegen
 
     @intrinsic
     def lowest(typingctx: Any, value: Any) -> Any:
@@ -248,7 +231,7 @@ if JIT:
 
             return _folded(builder, args[0], meet)
 
-        return types.float64(_lanes), codegen
+        return types.float64(EIGHT), codegen
 
     @intrinsic
     def absolute(typingctx: Any, value: Any) -> Any:
@@ -256,7 +239,7 @@ if JIT:
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kind = args[0].type
-            kept = builder.and_(_bits(builder, args[0]), _same(kind, _MAGNITUDE))
+            kept = builder.and_(bits_of(builder, args[0]), same_bits(kind, _MAGNITUDE))
             return builder.bitcast(kept, kind)
 
         return value(value), codegen
@@ -266,8 +249,8 @@ if JIT:
         """Non-negative numbers with the signs of others."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind, (bits, other) = args[0].type, (_bits(builder, value) for value in args)
-            sign = builder.and_(other, _same(kind, _SIGN))
+            kind, (bits, other) = args[0].type, (bits_of(builder, value) for value in args)
+            sign = builder.and_(other, same_bits(kind, _SIGN))
             return builder.bitcast(builder.or_(bits, sign), kind)
 
         return value(value, value), codegen
@@ -277,7 +260,7 @@ if JIT:
         """The smaller of each lane and the limit; NaN stays NaN."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            limit = _all(builder, args[1], args[0].type)
+            limit = spread(builder, args[1], args[0].type)
             return builder.select(builder.fcmp_ordered(">", args[0], limit), limit, args[0])
 
         return value(value, types.float64), codegen
@@ -287,7 +270,7 @@ if JIT:
         """``one`` where the value is below the limit, ``other`` elsewhere and for NaN."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            below = builder.fcmp_ordered("<", args[0], _all(builder, args[1], args[0].type))
+            below = builder.fcmp_ordered("<", args[0], spread(builder, args[1], args[0].type))
             return builder.select(below, args[2], args[3])
 
         return value(value, types.float64, value, value), codegen
@@ -298,69 +281,10 @@ if JIT:
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kind = args[0].type
-            biased = builder.add(_bits(builder, args[0]), _same(kind, 1023))
-            return builder.bitcast(builder.shl(biased, _same(kind, 52)), kind)
+            biased = builder.add(bits_of(builder, args[0]), same_bits(kind, 1023))
+            return builder.bitcast(builder.shl(biased, same_bits(kind, 52)), kind)
 
         return shifted(shifted), codegen
-
-    @intrinsic
-    def floor(typingctx: Any, value: Any) -> Any:
-        """The largest whole number that is not above each lane."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(_Vector, [_Vector])
-            name = f"llvm.floor.v{LANES}f64"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
-
-        return _lanes(_lanes), codegen
-
-    @intrinsic
-    def store_whole(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
-        """Write lanes that are whole numbers of at most 2^51 in size to a buffer of int64."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            shifted = builder.fadd(args[2], ir.Constant(_Vector, [1.5 * 2.0**52] * LANES))
-            nought = int(np.float64(1.5 * 2.0**52).view(np.int64))
-            whole = builder.sub(_bits(builder, shifted), _same(_Vector, nought))
-            where = _pointer(context, builder, signature.args[0], *args[:2])
-            builder.store(whole, builder.bitcast(where, whole.type.as_pointer())).align = 8
-            return context.get_dummy_value()
-
-        return types.void(buffer, types.int64, _lanes), codegen
-
-    @intrinsic
-    def add_powers(
-        typingctx: Any, sums: Any, at: Any, t: Any, t2: Any, t4: Any, t8: Any, weight: Any
-    ) -> Any:
-        """Add w t^j, j = 0 to 15, to the numbers from position ``at`` on.
-
-        Four at a time: some processors split wider loads and stores anyway, and the factors that the
-        four groups share are loaded once.
-        """
-        four = ir.VectorType(ir.DoubleType(), 4)
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            def where(bits: list[int], one: Any, other: Any) -> Any:
-                chosen = ir.Constant(ir.VectorType(ir.IntType(1), 4), bits)
-                return builder.select(chosen, one, other)
-
-            t, t2, t4, t8, weight = (_all(builder, number, four) for number in args[2:])
-            low = where([0, 1, 0, 1], t, ir.Constant(four, [1.0] * 4))
-            low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
-            powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]
-            powers += [builder.fmul(each, t8, flags=("contract",)) for each in powers]
-            start = _pointer(context, builder, signature.args[0], *args[:2])
-            start = builder.bitcast(start, four.as_pointer())
-            for place, each in enumerate(powers):
-                where_to = builder.gep(start, [ir.IntType(64)(place)])
-                before = builder.load(where_to)
-                before.align = 8
-                after = builder.fadd(before, each, flags=("contract",))
-                builder.store(after, where_to).align = 8
-            return context.get_dummy_value()
-
-        numbers = [types.float64] * 5
-        return types.void(sums, types.int64, *numbers), codegen
 
     @intrinsic
     def align_stack(typingctx: Any) -> Any:
@@ -387,7 +311,7 @@ if JIT:
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i32 = ir.IntType(32)
-            where = _pointer(context, builder, signature.args[0], *args)
+            where = pointer(context, builder, signature.args[0], *args)
             kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
             prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
             builder.call(prefetch, [where, i32(0), i32(2), i32(1)])
@@ -411,9 +335,6 @@ else:
 
     def leading(value: Any, count: int) -> Any:  # noqa: D103
         return np.where(np.arange(len(value)) < count, value, 0.0)
-
-    def gather(buffer: Any, at: int, by: int) -> Any:  # noqa: D103
-        return buffer[at : at + (LANES - 1) * by + 1 : by].copy()
 
     def store(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
         buffer.reshape(-1)[at : at + len(value)] = value
@@ -460,19 +381,6 @@ else:
 
     def power_of_two(shifted: Any) -> Any:  # noqa: D103
         return ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
-
-    def floor(value: Any) -> Any:  # noqa: D103
-        return np.floor(value)
-
-    def store_whole(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
-        buffer[at : at + LANES] = value.astype(np.int64)
-
-    def add_powers(  # noqa: D103
-        sums: Any, at: int, t: float, t2: float, t4: float, t8: float, weight: float
-    ) -> None:
-        low = np.array([1.0, t, t2, t * t2])
-        first = np.concatenate([low, low * t4]) * weight
-        sums.reshape(-1)[at : at + 16] += np.concatenate([first, first * t8])
 
     def align_stack() -> None:  # noqa: D103
         pass

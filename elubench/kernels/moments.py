@@ -18,7 +18,16 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import LANES, LINE, added, load, load_wide, store, zeros, zeros_wide
+from elubench.kernels.lanes import (
+    LANES,
+    LINE,
+    added,
+    load,
+    load_wide,
+    store,
+    zeros,
+    zeros_wide,
+)
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
 from elubench.kernels.sums import add_pairs, plus_products, strip_tiles, weighed
@@ -79,17 +88,14 @@ def _block(
             store(s, j, zeros())
         for tile in range(begin, end):
             here, at = (tile - begin) * d * ROWS, tile * d * ROWS
-            if not ones:
-                store(own, (tile - begin) * ROWS, weighed(1.0 + zeros_wide(), weights, tile, n))
+            weight = weighed(1.0 + zeros_wide(), weights, tile, n)
+            store(own, (tile - begin) * ROWS, weight)
             for j in range(d):
                 value = (load_wide(data, at + j * ROWS) - centre[j]) * factors[j]
                 store(z, here + j * ROWS, value)
                 square = value * value
-                if not ones:
-                    own_square = load_wide(own, (tile - begin) * ROWS) * square
-                    store(s, j * LANES, plus_products(load(s, j * LANES), own_square, square))
-                else:
-                    store(s, j * LANES, plus_products(load(s, j * LANES), square, square))
+                other = square if ones else weight * square
+                store(s, j * LANES, plus_products(load(s, j * LANES), other, square))
         for j in range(d):
             sums[fourth + j] += added(load(s, j * LANES))
         c, none, all_ = own[:0] if ones else own, np.int64(-1), np.int64(0)

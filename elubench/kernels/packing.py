@@ -18,7 +18,6 @@ from elubench.kernels.lanes import (
     LINE,
     added,
     fetch,
-    gather,
     load,
     load_wide,
     rounded,
@@ -28,6 +27,7 @@ from elubench.kernels.lanes import (
 from elubench.kernels.layout import M1, W, m2_at
 from elubench.kernels.sums import STRETCH, plus
 from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, aligned
+from elubench.kernels.transposing import gather, move_eight, move_four
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
@@ -98,7 +98,7 @@ def _add_tile(data: Any, weights: Any, tile: int, room: Any) -> None:
 
 @kernel("exact", counted=False)
 def _add_up(data: Any, weights: Any, n: int, begin: int, end: int, room: Any, sums: Any) -> int:
-    """Add the accumulators of the tiles from begin to end to a row of sums; a verdict on their numbers."""
+    """Add the accumulators of some tiles to a row of sums; a verdict on the numbers of the tiles."""
     d = data.shape[1]
     if weights.shape[0] > 0:
         sums[W] += added(load(room, 0))
@@ -121,11 +121,23 @@ def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: A
     """Rows of the source, the first of which begins at ``begin``, to the coordinates of a tile."""
     d, whole = x.shape[0], valid // LANES * LANES
     for first in range(0, whole, LANES):
+        row, done = begin + first * by_row, 0
+        if by_row == 1:
+            for j in range(d):
+                fetch(source, row + j * by_column + _AHEAD)
+                store(x, j * ROWS + first, load(source, row + j * by_column))
+            continue
         for j in range(d):
-            place = begin + first * by_row + j * by_column
-            fetch(source, _AHEAD + (place if by_row == 1 else begin + first * by_row + j * LINE))
-            value = load(source, place) if by_row == 1 else gather(source, place, by_row)
-            store(x, j * ROWS + first, value)
+            fetch(source, row + j * LINE + _AHEAD)
+        if by_column == 1:
+            for j in range(0, d - 7, 8):
+                move_eight(source, row + j, by_row, x, j * ROWS + first, np.int64(ROWS))
+            done = d // 8 * 8
+            if d - done >= 4:
+                move_four(source, row + done, by_row, x, done * ROWS + first, np.int64(ROWS))
+                done += 4
+        for j in range(done, d):
+            store(x, j * ROWS + first, gather(source, row + j * by_column, by_row))
     for i in range(whole, valid):
         for j in range(d):
             x[j, i] = source[begin + i * by_row + j * by_column]

@@ -15,7 +15,6 @@ from elubench.kernels.elementwise import log_cosh, loss_of, more_gone, more_grow
 from elubench.kernels.lanes import (
     LANES,
     LINE,
-    WIDE,
     absolute,
     added,
     align_stack,
@@ -32,15 +31,13 @@ from elubench.kernels.lanes import (
 from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_cosh_at
 from elubench.kernels.tiles import AHEAD, ROWS
 
-assert ROWS == WIDE, "a coordinate of a tile goes through a chain of steps as a whole"
-
 #: Tiles whose sums have the same accumulators: a product of 1 + tanh over 64 rows per lane is finite.
 STRETCH = 16
 
 _FEW = 4  # coordinates, up to which arithmetic takes longer than reading
-# While pairs are summed, so many numbers are fetched per tile and round, which suffices for all of the
-# next strip; with fewer coordinates the processor's own fetching is better.
-_FETCHED, _FETCHING = 6 * LINE, 7
+_FETCHING = (
+    7  # coordinates, below which the processor's own fetching is better while pairs are summed
+)
 _STRIP_NUMBERS = 2048  # 16 KiB: half the level-1 cache
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
@@ -85,8 +82,8 @@ def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
     ahead = at + d * ROWS
     for j in range(d):
         if d > _FEW:
-            fetch(data, ahead + j * ROWS)
-            fetch(data, ahead + j * ROWS + 2 * LINE)
+            for line in range(0, ROWS, 2 * LINE):
+                fetch(data, ahead + j * ROWS + line)
         place = (1 + j) * LANES
         store(s, place, plus_products(load(s, place), t, load_wide(data, at + j * ROWS)))
 
@@ -184,8 +181,8 @@ def add_pairs(
     Every coordinate is read many times, so tiles should be few enough for the level-1 cache. Meanwhile
     as many numbers of data are fetched, from place ``following`` on.
     """
-    begin, step = first * d * ROWS, d * ROWS
-    ahead, last = following, following + (tiles * step if d >= _FETCHING else 0)
+    begin, rows, beside = first * d * ROWS, tiles * ROWS, (d - 1) * ROWS
+    ahead, last = following, following + (d * rows if d >= _FETCHING else 0)
     for i in range(0, d, 2):
         next_one = min(i + 1, d - 1)
         one, two, place = i * ROWS, next_one * ROWS, at + i * (i + 1) // 2
@@ -193,26 +190,34 @@ def add_pairs(
             at0, at1, at2, at3 = _four(j, next_one + 1)
             s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
             r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
-            s, r = zeros(), zeros()
-            for tile in range(tiles):
-                for line in range(0, _FETCHED, LINE):
-                    fetch(data, ahead + line)
-                ahead = min(ahead + _FETCHED, last)
-                for part_of in range(0, ROWS, LANES):
-                    k = begin + tile * step + part_of
-                    p, q = load(x, one + k), load(x, two + k)
-                    if c.size > 0:
-                        value = load(c, tile * ROWS + part_of)
-                        p, q = rounded(value, p), rounded(value, q)
-                        if j == 0 and single >= 0:
-                            s, r = s + p, r + q
+            if j == 0 and single >= 0:
+                s, r = zeros(), zeros()
+                for row in range(0, rows, LANES):
+                    fetch(data, ahead)
+                    fetch(data, ahead + LINE)
+                    ahead = min(ahead + 2 * LINE, last)
+                    k, value = begin + row + row // ROWS * beside, load(c, row)
+                    p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
+                    s, r = s + p, r + q
                     x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
                     s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
                     r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
-            if j == 0 and single >= 0:
                 out[single + i] += added(s)
                 if next_one > i:
                     out[single + next_one] += added(r)
+            else:
+                for row in range(0, rows, LANES):
+                    fetch(data, ahead)
+                    fetch(data, ahead + LINE)
+                    ahead = min(ahead + 2 * LINE, last)
+                    k = begin + row + row // ROWS * beside
+                    p, q = load(x, one + k), load(x, two + k)
+                    if c.size > 0:
+                        value = load(c, row)
+                        p, q = rounded(value, p), rounded(value, q)
+                    x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
+                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
+                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
             _add_four(s0, s1, s2, s3, j, i + 1, out, place)
             if next_one > i:
                 _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
@@ -226,7 +231,7 @@ def add_curvature(c: Any, data: Any, begin: int, end: int, d: int, out: Any) -> 
     """
     if d == 1:
         s, r = zeros(), zeros()
-        for i in range(0, (end - begin) * ROWS, WIDE):
+        for i in range(0, (end - begin) * ROWS, ROWS):
             x = load_wide(data, begin * ROWS + i)
             p = rounded(load_wide(c, i), x)
             s, r = plus(s, p), plus_products(r, p, x)

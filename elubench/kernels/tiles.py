@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROWS = 32  # of a tile
+from elubench.kernels.lanes import WIDE
+
+ROWS = WIDE  # of a tile
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 #: Numbers from those that are summed to those that are fetched, where arithmetic takes longer than
 #: reading: 64 KiB. Where reading takes longer, the processor's own fetching must not be disturbed.
