@@ -38,7 +38,7 @@ def loss(y):
     gone, grown, far = zeros(), 1.0 + zeros(), zeros()
     for i in range(0, y.size, WIDE):
         t = elementwise.tanh(load_wide(y, i))
-        gone = elementwise.more_gone(gone, rounded(t, t))
+        gone = elementwise.more_gone(gone, rounded(t, t), 1.0 - rounded(t, t))
         grown = elementwise.more_grown(grown, absolute(t))
         far = plus(far, absolute(load_wide(y, i)))
     return elementwise.loss_of(gone, grown, far)

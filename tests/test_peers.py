@@ -17,7 +17,7 @@ from conftest import JIT, PATIENCE, ROOT, needs_jit
 import elubench as eb
 from elubench import cli
 from elubench.kernels import hardware
-from elubench.kernels.lanes import LANES
+from elubench.kernels.lanes import WIDE
 from elubench.peers import (
     PEERS,
     Judge,
@@ -239,7 +239,7 @@ class TestAdapters:
         for _ in range(hardware.SHARE // held):  # so often the buffer is gone through for a share
             t = math.tanh(t)
         assert abs(hardware.tanh_in_cache(2 * hardware.SHARE) - 2 * held * t) < 1e-11
-        few = LANES * math.tanh(3.0) + (held - LANES) * 3.0  # five numbers take whole lanes
+        few = WIDE * math.tanh(3.0) + (held - WIDE) * 3.0  # five numbers take as long as these
         assert abs(hardware.tanh_in_cache(5) - few) < 1e-11
         for name in ("Reading", "Tanh"):
             assert made(name, x[:2000, None]).iterate(2) is None

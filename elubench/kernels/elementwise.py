@@ -136,12 +136,15 @@ def log_cosh(y: Any) -> Any:
 
 
 @kernel("exact", inline=True)
-def more_gone(gone: Any, square: Any) -> Any:
-    """One minus a product of 1 - t^2, for further rows with these squares of t = tanh y."""
-    gone = gone + part(square, 0) * (1.0 - gone)
-    gone = gone + part(square, 1) * (1.0 - gone)
-    gone = gone + part(square, 2) * (1.0 - gone)
-    return gone + part(square, 3) * (1.0 - gone)
+def more_gone(gone: Any, square: Any, left: Any) -> Any:
+    """One minus a product of 1 - t^2, for further rows with these t^2 and 1 - t^2, t = tanh y.
+
+    Rows p and q have p + q (1 - p) together.
+    """
+    one = part(square, 0) + part(square, 1) * part(left, 0)
+    two = part(square, 2) + part(square, 3) * part(left, 2)
+    one = one + two * (1.0 - one)
+    return gone + one * (1.0 - gone)
 
 
 @kernel("exact", inline=True)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -290,16 +291,17 @@ if JIT:
     def align_stack(typingctx: Any) -> Any:
         """Let the function that calls this keep what does not fit the registers in whole cache lines.
 
-        Its code stays its own: where it is inlined, the caller's stack counts.
+        Its code stays its own: where it is inlined, the caller's stack counts. The address of the stack
+        is returned.
         """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             attributes = builder.function.attributes
             attributes.alignstack = 8 * LINE
             attributes.add("noinline")
-            return context.get_dummy_value()
+            return builder.ptrtoint(cgutils.alloca_once(builder, ir.IntType(64)), ir.IntType(64))
 
-        return types.void(), codegen
+        return types.int64(), codegen
 
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
@@ -382,8 +384,8 @@ else:
     def power_of_two(shifted: Any) -> Any:  # noqa: D103
         return ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
 
-    def align_stack() -> None:  # noqa: D103
-        pass
+    def align_stack() -> int:  # noqa: D103
+        return 0
 
     def fetch(data: Any, at: int) -> None:  # noqa: D103
         pass

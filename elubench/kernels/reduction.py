@@ -26,10 +26,10 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
 from elubench.kernels.interrupts import held
-from elubench.kernels.lanes import LANES, LINE
+from elubench.kernels.lanes import LINE
 from elubench.kernels.layout import width
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import STRETCH, add_plain, add_with_loss
+from elubench.kernels.sums import STRETCH, accumulators, add_plain, add_with_loss
 from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
 
 #: Below this many row-coordinates a parallel region may cost more than it saves. With two idle cores to
@@ -48,7 +48,7 @@ def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
 @kernel("exact", plain=True)
 def _room(d: int) -> int:
     """Numbers in which a pass works: accumulators, and a number per row of a stretch."""
-    return LANES * (1 + d) + STRETCH * ROWS
+    return accumulators(d) + STRETCH * ROWS
 
 
 @kernel("exact")
@@ -104,7 +104,7 @@ def _block(
 ) -> None:
     """The sums of one block."""
     d, tiles = data.shape[1], BLOCK_ROWS // ROWS
-    s, c = scratch[: LANES * (1 + d)], scratch[LANES * (1 + d) :]
+    s, c = scratch[: accumulators(d)], scratch[accumulators(d) :]
     sums[:] = 0.0
     last = min((block + 1) * tiles, (n + ROWS - 1) // ROWS)
     # with several directions, tiles that are still in the cache for the next one

@@ -20,7 +20,7 @@ BLOCK_ROWS = 4096  # rows that one thread sums at a time
 #: reading: 64 KiB. Where reading takes longer, the processor's own fetching must not be disturbed.
 AHEAD = 8192
 
-_PAGE = 512  # numbers
+PAGE = 512  # numbers in a page of memory
 
 LARGEST = 1e150  # its square, summed over 10^8 rows, is still finite
 
@@ -53,6 +53,6 @@ def aligned(count: int) -> np.ndarray:
 
     The processor's own fetching ends at pages: tiles across two of them are read more slowly.
     """
-    room = np.empty(count + _PAGE)
-    begin = -room.ctypes.data % (8 * _PAGE) // 8
+    room = np.empty(count + PAGE)
+    begin = -room.ctypes.data % (8 * PAGE) // 8
     return room[begin : begin + count]
