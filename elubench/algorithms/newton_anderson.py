@@ -357,8 +357,8 @@ class NewtonAnderson(Algorithm):
     Monotone in the loss. It stops by itself when the predicted decrease of the mean loss is below
     ``precision`` / n, that is, when the log-likelihood would gain less than ``precision`` in total.
 
-    The second-order sums cost O(n d^2): a pass with them takes 1.2 times as long as a plain one at
-    d = 1, 1.4 times at d = 4, three times at d = 16, six times at d = 32 and eleven times at d = 64
+    The second-order sums cost O(n d^2): a pass with them takes 1.4 times as long as a plain one at
+    d = 1, 1.6 times at d = 4, three times at d = 16, six times at d = 32 and nine times at d = 64
     (one thread, rows in the cache), and an update for general locations, O(d^3), adds to this. Beyond
     d = ``up_to`` use :class:`LBFGS`.
 
