@@ -492,6 +492,23 @@ class TestPackedFile:
         )
         assert_same(eb.FileSample(tmp_path / "x.parquet"), eb.ArraySample(rows))
 
+    def test_a_part_in_another_layout_is_not_resumed(self, X, tmp_path, monkeypatch):
+        monkeypatch.setattr(packed, "_SAFE_SECONDS", -1.0)
+        path = tmp_path / "x.parquet"
+        pd.DataFrame(X, columns=["a", "b"]).to_parquet(path, row_group_size=1001)
+
+        def stop(what, rows, total):
+            if rows > 3000:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), monkeypatch.context() as patch:
+            patch.setattr(packed, "_LAYOUT", "another")
+            eb.FileSample(path, progress=stop)
+        done = []
+        sample = eb.FileSample(path, progress=lambda what, rows, total: done.append(rows))
+        assert 0 < done[0] <= 1001
+        assert_same(sample, eb.ArraySample(X))
+
     @pytest.mark.skipif(
         not hasattr(signal, "SIGKILL"), reason="needs a system with locks and SIGKILL"
     )

@@ -28,6 +28,7 @@ from elubench.samples.chunked import Chunk, check_weights, pack_chunk, room_for
 from elubench.samples.stored import UnchangedFile
 
 MAGIC = b"ELUPACK2"
+_LAYOUT = MAGIC.decode()  # a part in another layout cannot be continued
 _LOCKS = os.name == "posix"
 _SAFE_SECONDS = 10.0  # of work that a process that is killed may lose
 
@@ -126,7 +127,7 @@ def pack_file(
                 if position is not None and time.monotonic() - saved > _SAFE_SECONDS:
                     writer.flush()
                     state = {"source": source, "rows": writer.n, "position": position}
-                    _replace(state_path, json.dumps(state).encode())
+                    _replace(state_path, json.dumps({**state, "layout": _LAYOUT}).encode())
                     saved = time.monotonic()
             if writer.n < 2:
                 raise ValueError(f"X must have at least 2 rows, got {writer.n}")
@@ -206,7 +207,8 @@ def _is_of(path: Path, source: dict[str, Any]) -> bool:
 def _state(path: Path, source: dict[str, Any]) -> dict[str, Any] | None:
     try:
         state = json.loads(path.read_bytes())
-        return dict(state) if state["source"] == source else None
+        usable = state["source"] == source and state["layout"] == _LAYOUT
+        return dict(state) if usable else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 

@@ -6,8 +6,8 @@ read by one thread, the two kinds of read take turns, and of each the turn with 
 counts, since whatever disturbs a turn makes it longer. In twelve processes on a machine with seven times
 as much to do as it has cores, prices of passes had standard deviations of 1 to 11 %, of moments and of
 condensing 6 to 21 %. The rows fit into a large cache; where a plain pass has to wait for memory, work
-on the rows costs less: at d = 16 the curvature 1.5 to 2.4 plain passes instead of 3. A sample on a lattice
-stands for n rows and has their prices.
+on the rows costs less: at d = 16 the curvature 1.5 to 2.4 plain passes instead of 3. A sample on a
+lattice stands for n rows and has their prices.
 
 k directions in one pass take a time that is affine in k, so 1 and 4 of them are measured.
 """
