@@ -510,6 +510,21 @@ class TestPackedFile:
         assert 0 < done[0] <= 1001
         assert_same(sample, eb.ArraySample(X))
 
+    def test_a_part_that_is_too_short_is_written_anew(self, X, tmp_path, monkeypatch):
+        monkeypatch.setattr(packed, "_SAFE_SECONDS", -1.0)
+        path = tmp_path / "x.parquet"
+        pd.DataFrame(X, columns=["a", "b"]).to_parquet(path, row_group_size=1001)
+
+        def stop(what, rows, total):
+            if rows > 3000:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            eb.FileSample(path, progress=stop)
+        (part,) = tmp_path.rglob("*.part")
+        os.truncate(part, 5000)
+        assert_same(eb.FileSample(path), eb.ArraySample(X))
+
     @pytest.mark.skipif(
         not hasattr(signal, "SIGKILL"), reason="needs a system with locks and SIGKILL"
     )

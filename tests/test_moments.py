@@ -53,9 +53,11 @@ class TestShape:
         np.testing.assert_allclose(found.excess_kurtosis, kurtosis, atol=4 * bound * n)
 
     @needs_jit
-    @pytest.mark.parametrize("d", [1, 2, 5])
-    def test_threads_and_serial_agree_to_the_last_bit(self, d, monkeypatch):
-        sample = eb.ArraySample(clusters(20_001, d, 1.0, seed=0, centre=7.0))
+    @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+    @pytest.mark.parametrize("d", [1, 2, 5, 9])
+    def test_threads_and_serial_agree_to_the_last_bit(self, d, weighted, monkeypatch):
+        X = clusters(20_001, d, 1.0, seed=0, centre=7.0)
+        sample = eb.ArraySample(X, np.abs(X[:, 0]) if weighted else None)
         centre, units = np.full(d, 7.0), np.full(d, 2.0)
         calls, found = [], []
         usual = numba.get_num_threads()

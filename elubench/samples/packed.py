@@ -113,11 +113,13 @@ def pack_file(
             return
         state_path = part.with_name(part.name + ".json")
         writer = _Writer(part, weighted, names)
-        state = _state(state_path, source)
+        laid_out = {**source, "layout": _LAYOUT}
+        state = _state(state_path, laid_out)
         if state is not None and writer.resume(state["rows"]):
             begin: Position | None = state["position"]
         else:
-            writer.file.truncate(0)
+            writer.file.seek(0)
+            writer.file.truncate()
             begin = None
         saved = time.monotonic()
         with writer.file:
@@ -126,8 +128,8 @@ def pack_file(
                 report(writer.n, share)
                 if position is not None and time.monotonic() - saved > _SAFE_SECONDS:
                     writer.flush()
-                    state = {"source": source, "rows": writer.n, "position": position}
-                    _replace(state_path, json.dumps({**state, "layout": _LAYOUT}).encode())
+                    state = {"source": laid_out, "rows": writer.n, "position": position}
+                    _replace(state_path, json.dumps(state).encode())
                     saved = time.monotonic()
             if writer.n < 2:
                 raise ValueError(f"X must have at least 2 rows, got {writer.n}")
@@ -207,8 +209,7 @@ def _is_of(path: Path, source: dict[str, Any]) -> bool:
 def _state(path: Path, source: dict[str, Any]) -> dict[str, Any] | None:
     try:
         state = json.loads(path.read_bytes())
-        usable = state["source"] == source and state["layout"] == _LAYOUT
-        return dict(state) if usable else None
+        return dict(state) if state["source"] == source else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
