@@ -571,7 +571,7 @@ class TestCommand:
         """As a shell writes out folder/*.parquet."""
         (tmp_path / "data").mkdir()
         files = [tmp_path / "data" / f"{k}.{suffix}" for k in range(3)]
-        for path, rows in zip(files, np.split(X, [5, 4200]), strict=True):
+        for path, rows in zip(files, np.split(X, [5, 4100]), strict=True):
             write(path, rows)
         np.save(tmp_path / "x.npy", X)
         results = []
