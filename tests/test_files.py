@@ -476,43 +476,11 @@ class TestPackedFile:
         assert_same(sample, eb.ArraySample(read_table(path).values))
         assert sorted(os.listdir(tmp_path)) == sorted([path.name, *self.packed(tmp_path)])
 
-    def test_the_part_of_another_source_is_not_resumed(self, X, tmp_path, monkeypatch):
+    @staticmethod
+    def interrupted(X, folder, monkeypatch):
+        """A file whose conversion ended after some rows were safe."""
         monkeypatch.setattr(packed, "_SAFE_SECONDS", -1.0)
-        pd.DataFrame(X, columns=["a", "b"]).to_parquet(tmp_path / "x.parquet", row_group_size=1001)
-
-        def stop(what, rows, total):
-            if rows > 3000:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            eb.FileSample(tmp_path / "x.parquet", progress=stop)
-        rows = X + 1.0
-        pd.DataFrame(rows, columns=["a", "b"]).to_parquet(
-            tmp_path / "x.parquet", row_group_size=999
-        )
-        assert_same(eb.FileSample(tmp_path / "x.parquet"), eb.ArraySample(rows))
-
-    def test_a_part_in_another_layout_is_not_resumed(self, X, tmp_path, monkeypatch):
-        monkeypatch.setattr(packed, "_SAFE_SECONDS", -1.0)
-        path = tmp_path / "x.parquet"
-        pd.DataFrame(X, columns=["a", "b"]).to_parquet(path, row_group_size=1001)
-
-        def stop(what, rows, total):
-            if rows > 3000:
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(packed, "_LAYOUT", "another")
-            with pytest.raises(KeyboardInterrupt):
-                eb.FileSample(path, progress=stop)
-        done = []
-        sample = eb.FileSample(path, progress=lambda what, rows, total: done.append(rows))
-        assert 0 < done[0] <= 1001
-        assert_same(sample, eb.ArraySample(X))
-
-    def test_a_part_that_is_too_short_is_written_anew(self, X, tmp_path, monkeypatch):
-        monkeypatch.setattr(packed, "_SAFE_SECONDS", -1.0)
-        path = tmp_path / "x.parquet"
+        path = folder / "x.parquet"
         pd.DataFrame(X, columns=["a", "b"]).to_parquet(path, row_group_size=1001)
 
         def stop(what, rows, total):
@@ -521,6 +489,24 @@ class TestPackedFile:
 
         with pytest.raises(KeyboardInterrupt):
             eb.FileSample(path, progress=stop)
+        return path
+
+    def test_the_part_of_another_source_is_not_resumed(self, X, tmp_path, monkeypatch):
+        path, rows = self.interrupted(X, tmp_path, monkeypatch), X + 1.0
+        pd.DataFrame(rows, columns=["a", "b"]).to_parquet(path, row_group_size=999)
+        assert_same(eb.FileSample(path), eb.ArraySample(rows))
+
+    def test_a_part_in_another_layout_is_not_resumed(self, X, tmp_path, monkeypatch):
+        with monkeypatch.context() as patch:
+            patch.setattr(packed, "_LAYOUT", "another")
+            path = self.interrupted(X, tmp_path, monkeypatch)
+        done = []
+        sample = eb.FileSample(path, progress=lambda what, rows, total: done.append(rows))
+        assert 0 < done[0] <= 1001
+        assert_same(sample, eb.ArraySample(X))
+
+    def test_a_part_that_is_too_short_is_written_anew(self, X, tmp_path, monkeypatch):
+        path = self.interrupted(X, tmp_path, monkeypatch)
         (part,) = tmp_path.rglob("*.part")
         os.truncate(part, 5000)
         assert_same(eb.FileSample(path), eb.ArraySample(X))
