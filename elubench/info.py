@@ -135,17 +135,9 @@ def _vector() -> dict[str, Any]:
     import llvmlite.binding
     import numba
 
-    if numba.config.CPU_FEATURES is not None:
-        flags = str(numba.config.CPU_FEATURES).split(",")
-        enabled = {flag[1:] for flag in flags if flag.startswith("+")}
-    else:
-        try:
-            host = llvmlite.binding.get_host_cpu_features()
-        except RuntimeError:  # LLVM does not know this processor
-            host = {}
-        enabled = {name for name, present in host.items() if present}
-        if not numba.config.ENABLE_AVX:
-            enabled = {name for name in enabled if not name.startswith("avx")}
+    from elubench.kernels import processor
+
+    enabled = processor.features()
     return {
         "cpu": str(numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name()),
         "features": [name for name in _VECTOR_FEATURES if name in enabled],

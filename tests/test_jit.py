@@ -525,7 +525,7 @@ class TestSourceHash:
         [
             ("kernels/elementwise.py", "_SATURATION = 20.0", "_SATURATION = 21.0"),
             ("kernels/layout.py", "return 2 + d", "return 3 + d"),
-            ("kernels/sums.py", "STRETCH = 16", "STRETCH = 8"),
+            ("kernels/tiles.py", "STRETCH = 16", "STRETCH = 8"),
             ("kernels/tiles.py", "BLOCK_ROWS = 4096", "BLOCK_ROWS = 8192"),
             ("kernels/_jit.py", '"nogil": True', '"nogil": False'),
             ("kernels/signatures.py", "DIRECTION = _number(", "DIRECTION = types.float32("),

@@ -29,6 +29,8 @@ from elubench.kernels.lanes import (
     zeros,
     zeros_wide,
 )
+from elubench.kernels.processor import REGISTER
+from elubench.kernels.registers import add_four, in_step, load_register, zeros_register
 from elubench.kernels.transposing import gather, move_eight, move_four
 
 ROUNDER = 6755399441055744.0
@@ -305,6 +307,65 @@ def test_leading_numbers(count):
     x[max(count, 0) :] = np.nan
     first_of(x, count, out)
     np.testing.assert_array_equal(out, np.where(np.arange(WIDE) < count, x, 0.0))
+
+
+@compiled
+def together(x, out):
+    store(out, 0, in_step(load_wide(x, 0)))
+
+
+def test_numbers_in_step_are_the_same_numbers():
+    x, out = np.resize(SPECIAL, WIDE), np.empty(WIDE)
+    together(x, out)
+    np.testing.assert_array_equal(out.view(np.int64), x.view(np.int64))
+
+
+@compiled
+def products_in_registers(x, y, out):
+    s, lower = zeros_register(), zeros_register()
+    for at in range(0, x.size, REGISTER):
+        s = s + 2.0 * load_register(x, at) * load_register(y, at)
+        lower = lower - load_register(y, at)
+    store(out, 0, s)
+    out[REGISTER] = added(lower)
+
+
+def test_registers():
+    x, y = np.random.default_rng(6).standard_normal((2, 3, REGISTER))
+    out = np.empty(REGISTER + 1)
+    products_in_registers(x.ravel(), y.ravel(), out)
+    np.testing.assert_allclose(out[:-1], (2.0 * x * y).sum(axis=0), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(out[-1], -y.sum(), rtol=1e-14, atol=1e-14)
+
+
+@compiled
+def four_at_once(x, out, at):
+    add_four(
+        out,
+        at,
+        load_register(x, 0),
+        load_register(x, REGISTER),
+        load_register(x, 2 * REGISTER),
+        load_register(x, 3 * REGISTER),
+    )
+
+
+@compiled
+def one_by_one(x, out, at):
+    for k in range(4):
+        out[at + k] += added(load_register(x, k * REGISTER))
+
+
+def test_four_sums_at_once_are_those_of_each():
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        x = rng.standard_normal(4 * REGISTER) * 10.0 ** rng.integers(-9, 9, 4 * REGISTER)
+        before = rng.standard_normal(9)
+        out, expected = before.copy(), before.copy()
+        four_at_once(x, out, 3)
+        one_by_one(x, expected, 3)
+        np.testing.assert_array_equal(out, expected)
+        assert (np.delete(out, np.s_[3:7]) == np.delete(before, np.s_[3:7])).all()
 
 
 @compiled

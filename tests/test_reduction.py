@@ -16,7 +16,17 @@ from conftest import JIT, needs_jit, python, scaled
 from hypothesis import given
 from numba.core.runtime import _nrt_python, rtsys
 
-from elubench.kernels import _jit, condensing, layout, packing, reduction, sums, tiles
+from elubench.kernels import (
+    _jit,
+    condensing,
+    layout,
+    packing,
+    pairs,
+    processor,
+    reduction,
+    sums,
+    tiles,
+)
 from elubench.kernels._jit import ready
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
@@ -79,7 +89,7 @@ def assert_close(got, reference, name):
 def sizes(d):
     """Around the borders of lanes, tiles, stretches and blocks."""
     rows, block = tiles.ROWS, tiles.BLOCK_ROWS
-    stretch = sums.STRETCH * rows
+    stretch = tiles.STRETCH * rows
     around_lanes = [2, LANES - 1, LANES, LANES + 1]
     around_tiles = [rows - 1, rows, rows + 1, 2 * rows + 3, stretch - 1, stretch, stretch + 1]
     around_blocks = [block - 1, block, block + 1, 3 * block + rows + 5]
@@ -293,6 +303,19 @@ class TestBits:
         exec(DIGEST, space)
         assert set(found) == {space["digest"]()}
 
+    @needs_jit
+    @pytest.mark.parametrize("without", ["avx512", "avx"])
+    def test_widths_of_registers(self, without):
+        """Code for processors whose registers are narrower than here, if there are such."""
+        features = llvm.get_host_cpu_features()
+        narrow = {name: has and not name.startswith(without) for name, has in features.items()}
+        chosen = ",".join("-+"[has] + name for name, has in narrow.items())
+        host = {"NUMBA_CPU_NAME": llvm.get_host_cpu_name(), "NUMBA_CPU_FEATURES": chosen}
+        found = python(WIDTHS + "print(json.dumps(digests()))", **host)
+        space = {}
+        exec(WIDTHS, space)
+        assert found == space["digests"]()
+
     @pytest.mark.parametrize("want", [0, ALL])
     @pytest.mark.parametrize("d", [1, 3, 4, 6])
     def test_weights_of_one_are_no_weights(self, d, want):
@@ -366,6 +389,23 @@ def digest():
             for want in (1, 3):
                 state.update(sample.sums(u, np.array([0.0, 0.3, -2.0]), want).tobytes())
     return state.hexdigest()
+"""
+
+WIDTHS = """
+import hashlib, json
+import numpy as np
+from elubench.samples import ArraySample
+
+def digests():
+    found, rng = {}, np.random.default_rng(8)
+    for d in (1, 2, 3, 4, 5, 8, 19):
+        X, weights = rng.standard_normal((700, d)), rng.random(700)
+        u, b = rng.standard_normal((1, d)), rng.standard_normal(1)
+        for name, sample in (("", ArraySample(X)), (", weights", ArraySample(X, weights))):
+            for want in (0, 3):
+                sums = sample.sums(u, b, want).tobytes()
+                found[f"d={d}, want={want}{name}"] = hashlib.sha256(sums).hexdigest()
+    return found
 """
 
 TWO_THREADS = """
@@ -598,8 +638,7 @@ def wide_vectors():
         return False
     if {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX"} & set(os.environ):
         return False
-    features = llvm.get_host_cpu_features()
-    return features.get("avx2", False) and features.get("fma", False)
+    return {"avx2", "fma"} <= processor.features()
 
 
 @pytest.mark.skipif(not wide_vectors(), reason="needs compiled code on x86-64 with AVX2 and FMA")
@@ -648,7 +687,7 @@ class TestVectorCode:
         """Nothing is gathered number by number."""
         whole = numba.types.int64
         signature = (self.BUFFER, self.TILES, whole, whole, whole, self.BUFFER)
-        text = assembly(sums.add_curvature, signature)
+        text = assembly(pairs.add_curvature, signature)
         assert packed_instructions(text, r"vfmadd\w+pd") >= 10
         assert "vgather" not in text
 

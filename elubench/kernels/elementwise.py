@@ -45,6 +45,7 @@ from elubench.kernels.lanes import (
     signed,
     where_below,
 )
+from elubench.kernels.registers import in_step
 
 _ROUNDER = 6755399441055744.0  # 1.5 * 2^52
 _SATURATION = 20.0  # tanh rounds to 1 from 19.06 on
@@ -105,7 +106,7 @@ def _exponential(a: Any) -> tuple[Any, Any, Any]:
     k = shifted - _ROUNDER
     r = (a + a) - k * _LN2
     high = _Q4 + r * (_Q5 + r * (_Q6 + r * (_Q7 + r * (_Q8 + r * _Q9))))
-    half = r * (_Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high))))
+    half = in_step(r * (_Q0 + r * (_Q1 + r * (_Q2 + r * (_Q3 + r * high)))))
     return r + r * half, half, power_of_two(shifted)
 
 

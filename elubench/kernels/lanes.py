@@ -16,7 +16,7 @@ As plain Python, lanes are arrays of numbers.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from elubench.kernels._jit import JIT
+from elubench.kernels.processor import REGISTER
 
 LANES = 8  # numbers that are added to a sum at a time, one to each of its accumulators
 WIDE = 32  # numbers that go through a chain of steps together; a multiple of LANES
@@ -41,7 +42,7 @@ if JIT:
             super().__init__(name=f"Lanes({count})")
             self.count = count
 
-    EIGHT, _wide = _Lanes(LANES), _Lanes(WIDE)
+    EIGHT, MANY, IN_REGISTER = _Lanes(LANES), _Lanes(WIDE), _Lanes(REGISTER)
     Vector = ir.VectorType(ir.DoubleType(), LANES)
 
     @register_model(_Lanes)
@@ -57,6 +58,11 @@ if JIT:
         first = builder.insert_element(nothing, number, ir.IntType(32)(0))
         places = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
         return builder.shuffle_vector(first, nothing, places)
+
+    def shuffled(builder: Any, one: Any, two: Any, places: Sequence[int]) -> Any:
+        """The lanes at these places of two vectors, counted through both of them."""
+        kind = ir.VectorType(ir.IntType(32), len(places))
+        return builder.shuffle_vector(one, two, ir.Constant(kind, list(places)))
 
     def pointer(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
         """Where number ``at`` of an array is."""
@@ -74,7 +80,7 @@ if JIT:
     def _define(operation: Any, instruction: str) -> None:
         triples = [
             (kind, *pair)
-            for kind in (EIGHT, _wide)
+            for kind in {EIGHT, MANY, IN_REGISTER}
             for pair in ((kind, kind), (kind, types.float64), (types.float64, kind))
         ]
 
@@ -104,7 +110,8 @@ if JIT:
 
         return one(one, one), codegen
 
-    def _loaded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def loaded(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Code that reads what it returns: from an array, at a place."""
         kind = context.get_value_type(signature.return_type)
         where = pointer(context, builder, signature.args[0], *args)
         value = builder.load(builder.bitcast(where, kind.as_pointer()))
@@ -114,12 +121,12 @@ if JIT:
     @intrinsic
     def load(typingctx: Any, buffer: Any, at: Any) -> Any:
         """LANES numbers from position ``at`` on."""
-        return EIGHT(buffer, types.int64), _loaded
+        return EIGHT(buffer, types.int64), loaded
 
     @intrinsic
     def load_wide(typingctx: Any, buffer: Any, at: Any) -> Any:
         """WIDE numbers from position ``at`` on."""
-        return _wide(buffer, types.int64), _loaded
+        return MANY(buffer, types.int64), loaded
 
     @intrinsic(prefer_literal=True)
     def part(typingctx: Any, value: Any, which: Any) -> Any:
@@ -127,12 +134,9 @@ if JIT:
         begin = LANES * which.literal_value
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            places = ir.Constant(
-                ir.VectorType(ir.IntType(32), LANES), list(range(begin, begin + LANES))
-            )
-            return builder.shuffle_vector(args[0], ir.Constant(args[0].type, ir.Undefined), places)
+            return shuffled(builder, args[0], args[0], range(begin, begin + LANES))
 
-        return EIGHT(_wide, which), codegen
+        return EIGHT(MANY, which), codegen
 
     @intrinsic
     def leading(typingctx: Any, value: Any, count: Any) -> Any:
@@ -172,24 +176,17 @@ if JIT:
         """WIDE zeros."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return ir.Constant(context.get_value_type(_wide), [0.0] * WIDE)
+            return ir.Constant(context.get_value_type(MANY), [0.0] * WIDE)
 
-        return _wide(), codegen
+        return MANY(), codegen
 
     def _folded(builder: Any, value: Any, meet: Callable[[Any, Any], Any]) -> Any:
         """The upper half meets the lower until one number is left."""
-        count = LANES
-        while count > 1:
-            count //= 2
-            nothing = ir.Constant(value.type, ir.Undefined)
-            places = ir.VectorType(ir.IntType(32), count)
-            lower, upper = (
-                builder.shuffle_vector(
-                    value, nothing, ir.Constant(places, list(range(begin, begin + count)))
-                )
-                for begin in (0, count)
+        while (count := value.type.count) > 1:
+            lower, upper = range(count // 2), range(count // 2, count)
+            value = meet(
+                shuffled(builder, value, value, lower), shuffled(builder, value, value, upper)
             )
-            value = meet(lower, upper)
         return builder.extract_element(value, ir.IntType(32)(0))
 
     @intrinsic
@@ -199,7 +196,7 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return _folded(builder, args[0], builder.fadd)
 
-        return types.float64(EIGHT), codegen
+        return types.float64(value), codegen
 
     @intrinsic
     def multiplied(typingctx: Any, value: Any) -> Any:

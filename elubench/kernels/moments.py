@@ -28,9 +28,10 @@ from elubench.kernels.lanes import (
     zeros,
     zeros_wide,
 )
+from elubench.kernels.pairs import add_pairs, strip_tiles
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import add_pairs, plus_products, strip_tiles, weighed
+from elubench.kernels.sums import plus_products, weighed
 from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
 
 

@@ -25,8 +25,8 @@ from elubench.kernels.lanes import (
     zeros,
 )
 from elubench.kernels.layout import M1, W, m2_at
-from elubench.kernels.sums import STRETCH, plus
-from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, aligned
+from elubench.kernels.sums import plus
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, STRETCH, aligned
 from elubench.kernels.transposing import gather, move_eight, move_four
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3

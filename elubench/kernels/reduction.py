@@ -29,8 +29,8 @@ from elubench.kernels.interrupts import held
 from elubench.kernels.lanes import LINE
 from elubench.kernels.layout import width
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import STRETCH, accumulators, add_plain, add_with_loss
-from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
+from elubench.kernels.sums import accumulators, add_plain, add_with_loss
+from elubench.kernels.tiles import BLOCK_ROWS, ROWS, STRETCH, Tiles, aligned
 
 #: Below this many row-coordinates a parallel region may cost more than it saves. With two idle cores to
 #: itself, it pays from 25,000 on. On two virtual cores it did at 400,000 (1.1 to 1.6 times the serial

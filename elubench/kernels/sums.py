@@ -1,4 +1,4 @@
-"""The sums over tiles: projections, and products of what was computed of them with the rows.
+"""The sums over tiles: projections, and products of their tanh with the rows.
 
 A sum has eight accumulators, one per lane, whose order is written here. They are kept in memory while
 tiles are read one after another, and added up after a stretch of tiles.
@@ -29,16 +29,10 @@ from elubench.kernels.lanes import (
     zeros_wide,
 )
 from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_cosh_at
-from elubench.kernels.tiles import AHEAD, PAGE, ROWS
-
-#: Tiles whose sums have the same accumulators: a product of 1 + tanh over 64 rows per lane is finite.
-STRETCH = 16
+from elubench.kernels.pairs import add_curvature, add_pairs, strip_tiles
+from elubench.kernels.tiles import AHEAD, PAGE, ROWS, STRETCH
 
 _FEW = 4  # coordinates, up to which arithmetic takes longer than reading
-# While pairs are summed, what comes next is fetched from so many coordinates on: with fewer, the
-# processor does that better by itself.
-_FETCHING = 7
-_STRIP_NUMBERS = 2048  # 16 KiB: half the level-1 cache
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
@@ -169,149 +163,16 @@ def add_plain(
 
 
 @kernel("exact", counted=False)
-def _four(j: int, count: int) -> tuple[int, int, int, int]:
-    """Where the coordinates j to j + 3 of a tile begin; the last one replaces any beyond it."""
-    most = count - 1
-    return j * ROWS, min(j + 1, most) * ROWS, min(j + 2, most) * ROWS, min(j + 3, most) * ROWS
-
-
-@kernel("exact", counted=False)
-def _add_four(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
-    """out[at + j] += s0 and so on, up to the last coordinate."""
-    out[at + j] += added(s0)
-    if j + 1 < count:
-        out[at + j + 1] += added(s1)
-    if j + 2 < count:
-        out[at + j + 2] += added(s2)
-    if j + 3 < count:
-        out[at + j + 3] += added(s3)
-
-
-@kernel("exact", plain=True)
-def strip_tiles(d: int) -> int:
-    """Tiles of which all coordinates stay in the level-1 cache, but at least two."""
-    return min(max(_STRIP_NUMBERS // (d * ROWS), 2), STRETCH)
-
-
-@kernel("exact", inline=True)
-def _loaded(x: Any, at0: int, at1: int, at2: int, at3: int) -> tuple[Any, Any, Any, Any]:
-    return load(x, at0), load(x, at1), load(x, at2), load(x, at3)
-
-
-@kernel("exact", counted=False)
-def add_pairs(
-    c: Any,
-    x: Any,
-    first: int,
-    tiles: int,
-    d: int,
-    out: Any,
-    single: int,
-    at: int,
-    data: Any,
-    following: int,
-) -> None:
-    """out[at:] += sum c x_i x_j for i >= j, row by row: two coordinates and four at a time.
-
-    x has these tiles from number ``first`` on, c the rows of them all. The sums of c x_i are added to
-    out[single:] on the way, if that is not negative; else c may have no numbers, which stands for ones.
-    Every coordinate is read many times, so tiles should be few enough for the level-1 cache. Meanwhile
-    as many numbers of data are fetched, from place ``following`` on.
-    """
-    begin, rows, beside = first * d * ROWS, tiles * ROWS, (d - 1) * ROWS
-    ahead, last = following, following + (d * rows if d >= _FETCHING else 0)
-    for i in range(0, d, 2):
-        next_one = min(i + 1, d - 1)
-        one, two, place = i * ROWS, next_one * ROWS, at + i * (i + 1) // 2
-        for j in range(0, next_one + 1, 4):
-            at0, at1, at2, at3 = _four(j, next_one + 1)
-            s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
-            r0, r1, r2, r3 = zeros(), zeros(), zeros(), zeros()
-            if j == 0 and single >= 0:
-                s, r = zeros(), zeros()
-                for row in range(0, rows, LANES):
-                    fetch(data, ahead)
-                    fetch(data, ahead + LINE)
-                    ahead = min(ahead + 2 * LINE, last)
-                    k, value = begin + row + row // ROWS * beside, load(c, row)
-                    p, q = rounded(value, load(x, one + k)), rounded(value, load(x, two + k))
-                    s, r = s + p, r + q
-                    x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
-                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
-                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
-                out[single + i] += added(s)
-                if next_one > i:
-                    out[single + next_one] += added(r)
-            else:
-                for row in range(0, rows, LANES):
-                    fetch(data, ahead)
-                    fetch(data, ahead + LINE)
-                    ahead = min(ahead + 2 * LINE, last)
-                    k = begin + row + row // ROWS * beside
-                    p, q = load(x, one + k), load(x, two + k)
-                    if c.size > 0:
-                        value = load(c, row)
-                        p, q = rounded(value, p), rounded(value, q)
-                    x0, x1, x2, x3 = _loaded(x, at0 + k, at1 + k, at2 + k, at3 + k)
-                    s0, s1, s2, s3 = s0 + p * x0, s1 + p * x1, s2 + p * x2, s3 + p * x3
-                    r0, r1, r2, r3 = r0 + q * x0, r1 + q * x1, r2 + q * x2, r3 + q * x3
-            _add_four(s0, s1, s2, s3, j, i + 1, out, place)
-            if next_one > i:
-                _add_four(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
-
-
-@kernel("exact", counted=False)
-def add_curvature(c: Any, data: Any, begin: int, end: int, d: int, out: Any) -> None:
-    """Add the sums of c, c x and c x x^T of the tiles from begin to end, for up to 4 coordinates.
-
-    The last coordinate stands in for any beyond it.
-    """
-    if d == 1:
-        curved, s, r = zeros(), zeros(), zeros()
-        for i in range(0, (end - begin) * ROWS, ROWS):
-            value, x = load_wide(c, i), load_wide(data, begin * ROWS + i)
-            p = rounded(value, x)
-            curved, s, r = plus(curved, value), plus(s, p), plus_products(r, p, x)
-        out[c0_at(d)] += added(curved)
-        out[c1_at(d)] += added(s)
-        out[c2_at(d)] += added(r)
-        return
-    at0, at1, at2, at3 = _four(np.int64(0), d)
-    curved, s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros(), zeros()
-    s00, s10, s11, s20, s21 = zeros(), zeros(), zeros(), zeros(), zeros()
-    s22, s30, s31, s32, s33 = zeros(), zeros(), zeros(), zeros(), zeros()
-    for tile in range(begin, end):
-        for i in range(0, ROWS, LANES):
-            value, k = load(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
-            x0, x1, x2, x3 = _loaded(data, at0 + k, at1 + k, at2 + k, at3 + k)
-            curved = curved + value
-            p = rounded(value, x0)
-            s0 = s0 + p
-            s00 = s00 + p * x0
-            p = rounded(value, x1)
-            s1 = s1 + p
-            s10 = s10 + p * x0
-            s11 = s11 + p * x1
-            p = rounded(value, x2)
-            s2 = s2 + p
-            s20 = s20 + p * x0
-            s21 = s21 + p * x1
-            s22 = s22 + p * x2
-            p = rounded(value, x3)
-            s3 = s3 + p
-            s30 = s30 + p * x0
-            s31 = s31 + p * x1
-            s32 = s32 + p * x2
-            s33 = s33 + p * x3
+def _add_line(c: Any, data: Any, begin: int, end: int, out: Any) -> None:
+    """Add the sums of c, c x and c x^2 of the tiles from begin to end, for a single coordinate."""
+    d, curved, s, r = np.int64(1), zeros(), zeros(), zeros()
+    for i in range(0, (end - begin) * ROWS, ROWS):
+        value, x = load_wide(c, i), load_wide(data, begin * ROWS + i)
+        p = rounded(value, x)
+        curved, s, r = plus(curved, value), plus(s, p), plus_products(r, p, x)
     out[c0_at(d)] += added(curved)
-    _add_four(s0, s1, s2, s3, np.int64(0), d, out, c1_at(d))
-    at = c2_at(d)
-    out[at] += added(s00)
-    _add_four(s10, s11, s20, s21, np.int64(0), np.int64(2 if d == 2 else 4), out, at + 1)
-    if d > 2:
-        out[at + 5] += added(s22)
-    if d > 3:
-        _add_four(s30, s31, s32, s33, np.int64(0), d, out, at + 6)
+    out[c1_at(d)] += added(s)
+    out[c2_at(d)] += added(r)
 
 
 @kernel("exact", counted=False)
@@ -356,7 +217,9 @@ def add_with_loss(
                     single = plus(single, weighed(log_cosh(y), weights, tile, n))
                 store(c, (tile - first) * ROWS, weighed(left, weights, tile, n))
                 _add_moments(weighed(t, weights, tile, n), data, at, d, s)
-            if want & CURVATURE and d <= 4:
+            if want & CURVATURE and d == 1:
+                _add_line(c, data, first, stop, out)
+            elif want & CURVATURE and d <= 4:
                 add_curvature(c, data, first, stop, d, out)
             elif want & CURVATURE:
                 curved = zeros()

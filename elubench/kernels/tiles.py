@@ -15,6 +15,8 @@ import numpy as np
 from elubench.kernels.lanes import WIDE
 
 ROWS = WIDE  # of a tile
+#: Tiles whose sums have the same accumulators: a product of 1 + tanh over 64 rows per lane is finite.
+STRETCH = 16
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 #: Numbers from those that are summed to those that are fetched, where arithmetic takes longer than
 #: reading: 64 KiB. Where reading takes longer, the processor's own fetching must not be disturbed.

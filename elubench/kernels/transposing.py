@@ -19,13 +19,9 @@ if JIT:
     from numba import types
     from numba.extending import intrinsic
 
-    from elubench.kernels.lanes import EIGHT, Vector, pointer
+    from elubench.kernels.lanes import EIGHT, Vector, pointer, shuffled
 
     _Half = ir.VectorType(ir.DoubleType(), LANES // 2)
-
-    def _shuffled(builder: Any, one: Any, two: Any, places: list[int]) -> Any:
-        kind = ir.VectorType(ir.IntType(32), len(places))
-        return builder.shuffle_vector(one, two, ir.Constant(kind, places))
 
     def _exchanged(builder: Any, rows: list[Any], apart: int) -> list[Any]:
         """Runs of ``apart`` numbers, exchanged between rows that are so far apart."""
@@ -37,8 +33,8 @@ if JIT:
         for k in range(len(rows)):
             if k // apart % 2 == 0:
                 one, two = rows[k], rows[k + apart]
-                made[k] = _shuffled(builder, one, two, lower)
-                made[k + apart] = _shuffled(builder, one, two, upper)
+                made[k] = shuffled(builder, one, two, lower)
+                made[k + apart] = shuffled(builder, one, two, upper)
         return made
 
     def _move(columns: int) -> Any:
@@ -56,7 +52,7 @@ if JIT:
             if columns < LANES:  # two rows to a register, four apart
                 both = list(range(LANES))
                 rows = [
-                    _shuffled(builder, one, two, both)
+                    shuffled(builder, one, two, both)
                     for one, two in zip(rows[:columns], rows[columns:], strict=True)
                 ]
             apart = 1
