@@ -45,9 +45,7 @@ if JIT:
         return types.void(buffer, types.int64, EIGHT), codegen
 
     @intrinsic
-    def add_powers(
-        typingctx: Any, sums: Any, at: Any, t: Any, t2: Any, t4: Any, t8: Any, weight: Any
-    ) -> Any:
+    def add_powers(typingctx: Any, sums: Any, at: Any, t: Any, weight: Any) -> Any:
         """Add w t^j, j = 0 to 15, to the numbers from position ``at`` on.
 
         Four at a time: some processors split wider loads and stores anyway, and the factors that the
@@ -60,7 +58,10 @@ if JIT:
                 chosen = ir.Constant(ir.VectorType(ir.IntType(1), 4), bits)
                 return builder.select(chosen, one, other)
 
-            t, t2, t4, t8, weight = (spread(builder, number, four) for number in args[2:])
+            t, weight = (spread(builder, number, four) for number in args[2:])
+            t2 = builder.fmul(t, t)
+            t4 = builder.fmul(t2, t2)
+            t8 = builder.fmul(t4, t4)
             low = where([0, 1, 0, 1], t, ir.Constant(four, [1.0] * 4))
             low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
             powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]
@@ -75,7 +76,7 @@ if JIT:
                 builder.store(after, where_to).align = 8
             return context.get_dummy_value()
 
-        numbers = [types.float64] * 5
+        numbers = [types.float64] * 2
         return types.void(sums, types.int64, *numbers), codegen
 
 else:
@@ -87,9 +88,9 @@ else:
     def store_whole(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
         buffer[at : at + LANES] = value.astype(np.int64)
 
-    def add_powers(  # noqa: D103
-        sums: Any, at: int, t: float, t2: float, t4: float, t8: float, weight: float
-    ) -> None:
+    def add_powers(sums: Any, at: int, t: float, weight: float) -> None:  # noqa: D103
+        t2 = t * t
+        t4 = t2 * t2
         low = np.array([1.0, t, t2, t * t2])
         first = np.concatenate([low, low * t4]) * weight
-        sums.reshape(-1)[at : at + 16] += np.concatenate([first, first * t8])
+        sums.reshape(-1)[at : at + 16] += np.concatenate([first, first * (t4 * t4)])

@@ -23,14 +23,11 @@ from elubench.kernels.tiles import AHEAD
 
 PART_ROWS = 131072  # that one thread sums at a time, at most
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not
-_NEXT = STRIP + LANES  # from a power to the next: 4 KiB apart, they would be taken for each other
-#: Numbers that hold the powers of a strip.
-POWERS_OF_STRIP = 4 * _NEXT
 
 
 @kernel("exact", counted=False)
-def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: Any) -> int:
-    """Powers 1, 2, 4 and 8 of the local coordinates of a strip, and bins; the number of rows outside.
+def _locate(rows: Any, begin: int, count: int, place: Any, local: Any, bins: Any) -> int:
+    """Local coordinates and bins of the rows of a strip; the number of rows outside.
 
     These, NaN included, are put into one more bin after the last.
     """
@@ -46,23 +43,15 @@ def _locate(rows: Any, begin: int, count: int, place: Any, powers: Any, bins: An
         below = where_below(z, first, far, where_below(z, beyond, below, far))
         missed = missed + where_below(below, beyond, nothing, nothing + 1.0)
         store_whole(bins, i, below - first)
-        t2 = t * t
-        t4 = t2 * t2
-        store(powers, i, t)
-        store(powers, _NEXT + i, t2)
-        store(powers, 2 * _NEXT + i, t4)
-        store(powers, 3 * _NEXT + i, t4 * t4)
+        store(local, i, t)
     outside = int(added(missed))
     for i in range(whole, count):
         z = (rows[begin + i] - base) * inverse
         inside = (z >= first) & (z < beyond)
         down = np.floor(z)
-        t1 = z - down - 0.5 if inside else 0.0
+        local[i] = z - down - 0.5 if inside else 0.0
         bins[i] = np.int64((down if inside else beyond) - first)
         outside += 0 if inside else 1
-        for j in range(4):
-            powers[j * _NEXT + i] = t1
-            t1 = t1 * t1
     return outside
 
 
@@ -73,7 +62,7 @@ def _add_strip(t: Any, bins: Any, weights: Any, begin: int, count: int, sums: An
     for i in range(count):
         weight = weights[begin + i] if weighted else 1.0
         at = bins[i] * POWERS
-        add_powers(sums, at, t[i], t[_NEXT + i], t[2 * _NEXT + i], t[3 * _NEXT + i], weight)
+        add_powers(sums, at, t[i], weight)
 
 
 class Room(NamedTuple):
@@ -81,7 +70,7 @@ class Room(NamedTuple):
 
     total: Any  # (parts, (bins + 1) * POWERS)
     recent: Any  # the same
-    t: Any  # (parts, POWERS_OF_STRIP): of local coordinates
+    t: Any  # (parts, STRIP): local coordinates
     bins: Any  # int64 (parts, STRIP)
 
 

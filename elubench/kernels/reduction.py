@@ -51,6 +51,9 @@ def _room(d: int) -> int:
     return accumulators(d) + STRETCH * ROWS
 
 
+_room_for = cache(_room)
+
+
 @kernel("exact")
 def buffer(d: int) -> Any:
     """Scratch memory for a pass over rows of d numbers, from a cache line on.
@@ -67,7 +70,7 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = aligned(_room(d))
+    scratch = aligned(_room_for(d))
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if not worth_threads(tiles, k):
         ready(pass_serial)(*arguments)

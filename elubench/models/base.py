@@ -131,14 +131,14 @@ class Model(ABC):
         return np.concatenate([one, one])
 
     def placed(self, moments: RawMoments, step: Floats, aside: Floats | None = None) -> Floats:
-        """Parameters with the half difference ``step`` (d,) about the centre.
+        """Parameters with the half difference ``step`` (..., d) about the centre.
 
-        ``aside`` (d,) moves the half sum off the centre, where the model has a half sum.
+        ``aside`` (..., d) moves the half sum off the centre, where the model has a half sum.
         """
         middle = self.centre(moments)
         if aside is not None:
             middle = middle + aside
-        return np.concatenate([middle - step, middle + step])
+        return np.concatenate([middle - step, middle + step], axis=-1)
 
     def swapped(self, params: Floats) -> Floats:
         """The same mixture with the labels of its components exchanged."""

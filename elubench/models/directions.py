@@ -46,9 +46,7 @@ def steps(
     return [each * units * direction for each in halves], passes
 
 
-def splits(
-    sample: Sample, centre: Floats, units: Floats
-) -> tuple[list[tuple[Floats, Floats]], int]:
+def splits(sample: Sample, centre: Floats, units: Floats) -> tuple[Floats, Floats, int]:
     """Half differences and half sums (about the centre) of parts of unequal size; passes made.
 
     Parts with the shares x^2 / (1 + x^2) and 1 / (1 + x^2) of the rows lie 1 / x and x standard
@@ -61,7 +59,7 @@ def splits(
     with np.errstate(invalid="ignore"):
         tails = _TAILS * np.sqrt(kurtosis(sample, centre, units, axes))
     single = math.sqrt(max(sample.n - 1.0, 1.0))
-    found = []
+    steps, asides = [], []
     for place, along in enumerate(axes):
         most = min(single, float(tails[place])) if tails[place] > 0.0 else single
         grid = [(_FAR, x) for x in _UNEQUAL[::2]]
@@ -72,14 +70,15 @@ def splits(
                 grid.append((_FAR, small))
                 small *= 2.0
             grid.append((_FAR, single))
+        sizes = []
         for share, x in grid:
-            if x > most and x > _UNEQUAL[1]:
-                continue
-            step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
-            found.append((step * along, aside * along))
-            if x > 1.0:
-                found.append((step * along, -aside * along))
-    return found, passes + 1
+            if x <= most or x <= _UNEQUAL[1]:
+                step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
+                sizes += [(step, aside), (step, -aside)] if x > 1.0 else [(step, aside)]
+        step_sizes, aside_sizes = np.array(sizes).T
+        steps.append(np.outer(step_sizes, along))
+        asides.append(np.outer(aside_sizes, along))
+    return np.concatenate(steps), np.concatenate(asides), passes + 1
 
 
 def kurtosis(sample: Sample, centre: Floats, units: Floats, axes: Floats) -> Floats:

@@ -125,8 +125,13 @@ class General(Model):
     def candidates(self, sample: Sample) -> tuple[Floats, int]:
         """Parts of equal and of unequal size, along the leading directions."""
         moments = sample.moments()
-        found, passes = directions.splits(sample, self.centre(moments), self.spread(moments))
-        found = [(step, aside) for step, aside in found if step.any()]
+        spread = self.spread(moments)
+        steps, asides, passes = directions.splits(sample, self.centre(moments), spread)
+        apart = steps.any(axis=1)
+        steps, asides = steps[apart], asides[apart]
+        if not self.extra and len(steps):
+            return self.placed(moments, steps, asides), passes
+        found = list(zip(steps, asides, strict=True))
         if self.mixing == "free":  # a part may be a single row that is far from the others
             rest = 1.0 - 1.0 / max(sample.n, 2)
             steps = 0.5 * (sample.farthest(_FARTHEST) - moments.m1) / rest

@@ -177,9 +177,10 @@ def python_first(setup: Setup, clock: Clock) -> None:
     """The compiled loop; if it is not compiled yet, only after a number of passes from Python."""
     if not all(map(is_ready, _called(setup, compiled))):
         python(setup, clock, _SHORT)
-    if setup.work.counters[loops.STATUS] == loops.RUNNING:
+        if setup.work.counters[loops.STATUS] != loops.RUNNING:
+            return
         make_ready(setup, compiled)
-        compiled(setup, clock)
+    compiled(setup, clock)
 
 
 def python(setup: Setup, clock: Clock, most: float = math.inf) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,14 +176,21 @@ def picks(n: int, weights: Floats | None, count: int) -> Any:
 
     A row of weight k counts k times, and may come more than once.
     """
-    rng = np.random.default_rng(0)
     if weights is None:
         edges = np.arange(min(count, n) + 1) * n // min(count, n)
-        return edges[:-1] + (rng.random(len(edges) - 1) * np.diff(edges)).astype(np.int64)
+        return edges[:-1] + (_random(len(edges) - 1) * np.diff(edges)).astype(np.int64)
     total = float(weights.sum())
     count = max(min(count, round(total)), 1)
-    at = np.arange(count) + (rng.random(count) if count < total else 0.5)
+    at = np.arange(count) + (_random(count) if count < total else 0.5)
     return np.minimum(np.searchsorted(np.cumsum(weights), at * (total / count), "right"), n - 1)
+
+
+@lru_cache(4)
+def _random(count: int) -> Floats:
+    """Numbers between 0 and 1, always the same."""
+    numbers = np.random.default_rng(0).random(count)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def rows_of(X: Any, places: Any) -> Floats:

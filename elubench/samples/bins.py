@@ -105,7 +105,7 @@ class Bins:
                 with np.errstate(all="ignore"):  # uncompiled kernels warn of what is refused below
                     ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[0].reshape(-1, quadrature.POWERS)[:-1]
-            self._push(1, np.ldexp(sums, shift))
+            self._push(1, np.ldexp(sums, shift) if shift else sums.copy())
             where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
             check_rows(rows[where], X)
             kept = np.ones(len(where)) if weights is None else own[where]
@@ -194,6 +194,6 @@ def check_rows(rows: Floats, X: Any) -> None:
 def _room(parts: int, bins: int) -> condensing.Room:
     """Memory to sum in; all of it begins at cache lines."""
     total, recent = aligned(2 * parts * (bins + 1) * quadrature.POWERS).reshape(2, parts, -1)
-    powers = aligned(parts * condensing.POWERS_OF_STRIP).reshape(parts, -1)
+    local = aligned(parts * condensing.STRIP).reshape(parts, -1)
     strips = aligned(parts * condensing.STRIP).view(np.int64).reshape(parts, -1)
-    return condensing.Room(total, recent, powers, strips)
+    return condensing.Room(total, recent, local, strips)
