@@ -39,11 +39,10 @@ def add_up(numbers: Any) -> float:
 
 @kernel("exact")
 def _tanh_of(y: Any, count: int) -> None:
-    """tanh of tanh and so on, with everything at the beginning of a line, as in a pass."""
+    """tanh of tanh and so on. What does not fit the registers is in whole cache lines, as in a pass."""
     align_stack()
-    begin = -y.ctypes.data % (8 * LINE) // 8
     for i in range(0, count, WIDE):
-        at = begin + i % IN_CACHE
+        at = i % IN_CACHE
         store(y, at, tanh(load_wide(y, at)))
 
 
@@ -53,7 +52,9 @@ def tanh_in_cache(count: int) -> float:
     shares = (count + SHARE - 1) // SHARE
     partial = np.zeros(shares)
     for share in prange(shares):
-        y = np.full(IN_CACHE + LINE, 3.0)
+        room = np.full(IN_CACHE + LINE, 3.0)
+        begin = -room.ctypes.data % (8 * LINE) // 8
+        y = room[begin : begin + IN_CACHE]
         _tanh_of(y, min(SHARE, count - share * SHARE))
         partial[share] = _sum(y)
     return partial.sum()
