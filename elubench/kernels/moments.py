@@ -100,7 +100,8 @@ def _block(
         for j in range(d):
             sums[fourth + j] += added(load(s, j * LANES))
         c, none, all_ = own[:0] if ones else own, np.int64(-1), np.int64(0)
-        add_pairs(c, z, all_, end - begin, d, sums, none, all_, data, end * d * ROWS)
+        following = end * d * ROWS
+        add_pairs(c, z, all_, end - begin, d, sums, none, all_, data.reshape(-1), following)
 
 
 _block_alone = kernel("exact", counted=False)(_block)

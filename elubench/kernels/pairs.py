@@ -147,17 +147,14 @@ def add_pairs(
             places = (i * ROWS, next_one * ROWS, *_four(j, next_one + 1))
             more = (data, ahead, last)
             ahead = min(ahead + tiles * LANES * LINE, last)
-            if j == 0 and single >= 0:
-                s0, s1, s2, s3, r0, r1, r2, r3, s, r = _products(
-                    c, x, begin, tiles, d, places, True, more
-                )
+            alone = j == 0 and single >= 0
+            s0, s1, s2, s3, r0, r1, r2, r3, s, r = _products(
+                c, x, begin, tiles, d, places, alone, more
+            )
+            if alone:
                 out[single + i] += added(s)
                 if next_one > i:
                     out[single + next_one] += added(r)
-            else:
-                s0, s1, s2, s3, r0, r1, r2, r3, s, r = _products(
-                    c, x, begin, tiles, d, places, False, more
-                )
             _add_some(s0, s1, s2, s3, j, i + 1, out, place)
             if next_one > i:
                 _add_some(r0, r1, r2, r3, j, i + 2, out, place + i + 1)

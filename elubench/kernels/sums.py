@@ -227,7 +227,8 @@ def add_with_loss(
                     curved = plus(curved, load_wide(c, i))
                 out[c0_at(d)] += added(curved)
                 c1, c2, following = c1_at(d), c2_at(d), stop * d * ROWS
-                add_pairs(c, data, first, stop - first, d, out, c1, c2, data, following)
+                rows = data.reshape(-1)
+                add_pairs(c, rows, first, stop - first, d, out, c1, c2, rows, following)
         _add_up(s, d, out)
         out[log_cosh_at(d)] += added(single)
         if weights.shape[0] == 0:
