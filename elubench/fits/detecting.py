@@ -22,7 +22,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
-from scipy.stats import chi2, ncx2
 
 from elubench import checks
 from elubench.checks import Floats
@@ -78,6 +77,8 @@ def detection_power(
     if d == 1:
         return float(ndtr(math.sqrt(delta) + ndtri(level)))
     if d == 2:
+        from scipy.stats import chi2, ncx2  # slow to import
+
         return float(ncx2.sf(chi2.isf(level, 2), 2, delta)) if delta > 0.0 else level
     noise, largest = _noise(d)
     shift = np.eye(d)[0] - 1.0 / d

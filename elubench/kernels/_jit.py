@@ -43,6 +43,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from elubench.kernels._cache import KernelCache, cache_folder
+from elubench.kernels._parts import PartCompiler
 from elubench.kernels._sources import PACKAGE, PARTS
 from elubench.kernels.interrupts import held
 
@@ -91,7 +92,8 @@ def kernel(
     caller, which must be of the same kind and counted like it, before this is compiled: the first use of
     a small sample then waits half a second less for the serial pass, which would else have its longest
     function compiled by itself first. ``counted=False`` leaves out reference
-    counts, for a function that neither creates nor returns an array: its slices then cost nothing.
+    counts, for a function that neither creates nor returns an array: its slices then cost nothing; one
+    that only other kernels call is then compiled as a part of these, see :mod:`elubench.kernels._parts`.
     ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
     pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
     ``plain`` is for a kernel without a signature that Python calls, too, and then runs as it is written.
@@ -105,6 +107,8 @@ def kernel(
     if JIT:
         options["no_cfunc_wrapper"] = signature is None or not pointer
         options["no_cpython_wrapper"] = signature is None and kind != "parallel"
+        if signature is None and not counted:
+            options["pipeline_class"] = PartCompiler
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)

@@ -99,7 +99,7 @@ _L6, _L7, _L8, _L9, _L10 = (
 )
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _exponential(a: Any) -> tuple[Any, Any, Any]:
     """p, r Q(r) and 2^k, see above, for 0 <= a <= 20."""
     shifted = (a * _TWO_LOG2_E - 0.25) + _ROUNDER
@@ -110,7 +110,7 @@ def _exponential(a: Any) -> tuple[Any, Any, Any]:
     return r + r * half, half, power_of_two(shifted)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def tanh(y: Any) -> Any:
     """tanh of each lane."""
     a = at_most(absolute(y), _SATURATION)
@@ -120,7 +120,7 @@ def tanh(y: Any) -> Any:
     return signed(where_below(scale, 1.5, a + a * quotient, quotient), y)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def log_cosh(y: Any) -> Any:
     """log cosh of each lane; beside tanh, the compiler computes the exponential once."""
     z = absolute(y)
@@ -136,7 +136,7 @@ def log_cosh(y: Any) -> Any:
     return where_below(z, 0.75, near, far)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def more_gone(gone: Any, square: Any, left: Any) -> Any:
     """One minus a product of 1 - t^2, for further rows with these t^2 and 1 - t^2, t = tanh y.
 
@@ -148,7 +148,7 @@ def more_gone(gone: Any, square: Any, left: Any) -> Any:
     return gone + one * (1.0 - gone)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def more_grown(grown: Any, t: Any) -> Any:
     """A product of 1 + t, for further rows; t is tanh |y|."""
     grown = grown + grown * part(t, 0)

@@ -49,7 +49,7 @@ def strip_tiles(d: int) -> int:
     return min(max(_STRIP_NUMBERS // (d * ROWS), 2), STRETCH)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _loaded(x: Any, at0: int, at1: int, at2: int, at3: int) -> tuple[Any, Any, Any, Any]:
     return (
         load_register(x, at0),
@@ -59,7 +59,7 @@ def _loaded(x: Any, at0: int, at1: int, at2: int, at3: int) -> tuple[Any, Any, A
     )
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _fetch_more(data: Any, ahead: int, last: int) -> int:
     """Fetch the next few lines, from ``ahead`` on; where the next ones are."""
     for line in range(0, REGISTER * LINE, LINE):
@@ -67,12 +67,12 @@ def _fetch_more(data: Any, ahead: int, last: int) -> int:
     return min(ahead + REGISTER * LINE, last)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _nothing() -> tuple[Any, Any, Any, Any]:
     return zeros_register(), zeros_register(), zeros_register(), zeros_register()
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _some_lanes(
     c: Any, x: Any, lane: int, begin: int, tiles: int, d: int, places: Any, alone: bool, more: Any
 ) -> Any:
@@ -98,7 +98,7 @@ def _some_lanes(
     return s0, s1, s2, s3, r0, r1, r2, r3, s, r
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def _products(
     c: Any, x: Any, begin: int, tiles: int, d: int, places: Any, alone: bool, more: Any
 ) -> Any:

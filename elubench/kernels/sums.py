@@ -38,13 +38,13 @@ _FEW = 4  # coordinates, up to which arithmetic takes longer than reading
 # a type of its own, for which the function is compiled again.
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def plus(s: Any, value: Any) -> Any:
     """Accumulators, and the parts of a value added to them one after another."""
     return s + part(value, 0) + part(value, 1) + part(value, 2) + part(value, 3)
 
 
-@kernel("exact", inline=True)
+@kernel("exact", inline=True, counted=False)
 def plus_products(s: Any, one: Any, other: Any) -> Any:
     """The same for the products of two values."""
     s = s + part(one, 0) * part(other, 0)
