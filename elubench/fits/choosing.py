@@ -13,8 +13,9 @@ from elubench.algorithms.known import commands
 from elubench.models import Model
 from elubench.samples import Sample
 
-# gain in log-likelihood at which NewtonAnderson stops, and for few rows, where a pass costs nothing
-_PRECISION, _PRECISION_OF_FEW, _FEW = 1e-4, 1e-6, 1 << 15
+# gain in log-likelihood at which NewtonAnderson stops: parameters are then off by a tenth of a standard
+# error at most; and for few rows, where a pass costs nothing
+_PRECISION, _PRECISION_OF_FEW, _FEW = 0.01, 1e-6, 1 << 15
 #: So few numbers have more maxima, and cost nothing.
 FEW_NUMBERS = 4_000
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations

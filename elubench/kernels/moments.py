@@ -22,6 +22,7 @@ from elubench.kernels.lanes import (
     LANES,
     LINE,
     added,
+    fetch,
     load,
     load_wide,
     store,
@@ -31,8 +32,8 @@ from elubench.kernels.lanes import (
 from elubench.kernels.pairs import add_pairs, strip_tiles
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
-from elubench.kernels.sums import plus_products, weighed
-from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
+from elubench.kernels.sums import FEW, plus_products, weighed
+from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, ROWS, Tiles, aligned
 
 
 def pairs(d: int) -> int:
@@ -92,6 +93,9 @@ def _block(
             weight = weighed(1.0 + zeros_wide(), weights, tile, n)
             store(own, (tile - begin) * ROWS, weight)
             for j in range(d):
+                if d <= FEW:
+                    for line in range(0, ROWS, LINE):
+                        fetch(data, at + AHEAD + j * ROWS + line)
                 value = (load_wide(data, at + j * ROWS) - centre[j]) * factors[j]
                 store(z, here + j * ROWS, value)
                 square = value * value

@@ -32,7 +32,8 @@ from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_
 from elubench.kernels.pairs import add_curvature, add_pairs, strip_tiles
 from elubench.kernels.tiles import AHEAD, PAGE, ROWS, STRETCH
 
-_FEW = 4  # coordinates, up to which arithmetic takes longer than reading
+#: Coordinates up to which arithmetic takes longer than reading.
+FEW = 4
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
@@ -58,7 +59,7 @@ def _project(data: Any, at: int, d: int, u: Any, b: float) -> Any:
     """y = x.u + b for the tile at this place."""
     y = b + zeros_wide()
     for j in range(d):
-        if d <= _FEW:
+        if d <= FEW:
             for line in range(0, ROWS, LINE):
                 fetch(data, at + AHEAD + j * ROWS + line)
         y = y + u[j] * load_wide(data, at + j * ROWS)
@@ -75,7 +76,7 @@ def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
     store(s, 0, plus(load(s, 0), t))
     ahead = at + d * ROWS
     for j in range(d):
-        if d > _FEW:
+        if d > FEW:
             for line in range(0, ROWS, 2 * LINE):
                 fetch(data, ahead + j * ROWS + line)
         place = (1 + j) * LANES
