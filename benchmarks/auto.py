@@ -35,7 +35,7 @@ def measure(model, kind, n, d, samples, names, budget):
         unit = (time.thread_time() - before) / 5
         gaps = {}
         for name in names:
-            algorithm = tuned(name, sample)
+            algorithm = tuned(name, model, sample)
             tol = tolerance(algorithm, sample)
             options = {"max_iter": budget, "tol": tol, "metrics": False}
             if seed == 0:

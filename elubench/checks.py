@@ -221,6 +221,8 @@ def vector(value: ArrayLike, name: str, length: int) -> Floats:
 
 def numeric(value: ArrayLike, name: str) -> Floats:
     """A new, contiguous float64 array of any shape, of numbers that need not be finite."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return np.array(value, order="C")
     _check_mask(value, name)
     try:
         if not np.iscomplexobj(value):

@@ -553,6 +553,16 @@ class TestWhatIsLeftToEM:
         sample = eb.LatticeSample.gaussian(10**9, d, seed=seed)
         assert eb.fit(sample, "diagonal", algorithm).status == "converged"
 
+    @needs_jit
+    @pytest.mark.parametrize(("d", "seed"), [(2, 0), (2, 4), (3, 3), (3, 4)])
+    def test_it_is_what_the_log_likelihood_lacks(self, d, seed):
+        """In a valley EM's slowest direction is not that in which it still has a way to go."""
+        sample = eb.LatticeSample.gaussian(10**9, d, seed=seed)
+        early, late = (eb.fit(sample, "diagonal", eb.NewtonAnderson(p)) for p in (0.01, 1e-9))
+        _, left, _ = evidence.contraction(early.model, sample, early.run.params)
+        assert left == pytest.approx(late.gain - early.gain, rel=0.2)
+        assert early.status == "converged"
+
     def test_at_a_saddle(self):
         """Across the gap between clusters, halfway: a stationary point that EM leaves."""
         X = np.array([[-3.0, -0.5], [-3.0, 0.5], [3.0, -0.5], [3.0, 0.5]] * 5)
@@ -561,6 +571,14 @@ class TestWhatIsLeftToEM:
         factor, left, _ = evidence.contraction(named("isotropic"), sample, np.array([0.0, 0.4]))
         assert factor == 1.0
         assert left > 1.0
+
+    def test_who_stopped_too_early_is_not_told_to_use_itself(self):
+        rng = np.random.default_rng(3)
+        X = rng.standard_normal((3000, 3))
+        X[:, 0] += 0.6 * rng.choice([-1, 1], len(X))
+        fit = eb.fit(X, "diagonal", eb.NewtonAnderson(precision=1e4))
+        assert fit.status == "stalled"
+        assert any("use a smaller precision" in note for note in fit.notes)
 
     def test_polyak_stops_where_one_gaussian_is_beaten(self):
         X = np.exp(0.7 * np.random.default_rng(1).standard_normal((4000, 3)))

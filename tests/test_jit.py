@@ -73,6 +73,22 @@ def test_a_kernel_without_a_signature_is_for_kernels(folder):
 
 
 @needs_jit
+def test_a_part_of_a_kernel_is_no_machine_code_by_itself(folder):
+    """Its callers have all of it, and Python cannot call it."""
+    part = _jit.kernel("exact", counted=False)(cube)
+
+    def whole(x):
+        return part(x) - 1.0
+
+    assert _jit.ready(_jit.kernel("exact", SIGNATURE)(whole))(2.0) == 7.0
+    (result,) = part.overloads.values()
+    assert "mul" in result.library.get_llvm_str()
+    assert result.library.get_pointer_to_function(result.fndesc.llvm_func_name) == 0
+    with pytest.raises(TypeError, match="cube has no signature"):
+        part(2.0)
+
+
+@needs_jit
 def test_a_plain_kernel_is_a_function_for_python(folder):
     """The same before and after another kernel has had it compiled."""
     part = _jit.kernel("exact", plain=True)(cube)

@@ -14,8 +14,8 @@ from elubench.models import Model
 from elubench.samples import Sample
 
 # gain in log-likelihood at which NewtonAnderson stops: parameters are then off by a tenth of a standard
-# error at most; and for few rows, where a pass costs nothing
-_PRECISION, _PRECISION_OF_FEW, _FEW = 0.01, 1e-6, 1 << 15
+# error at most; in valleys, where Newton's model is less exact; for few rows, where a pass costs nothing
+_PRECISION, _PRECISION_IN_VALLEYS, _PRECISION_OF_FEW, _FEW = 0.01, 1e-4, 1e-6, 1 << 15
 #: So few numbers have more maxima, and cost nothing.
 FEW_NUMBERS = 4_000
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
@@ -31,12 +31,13 @@ def check_algorithm(algorithm: Algorithm | str) -> None:
         )
 
 
-def tuned(name: str, sample: Sample) -> Algorithm:
+def tuned(name: str, model: Model, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
     if name == "newton-anderson":
-        return NewtonAnderson(_PRECISION_OF_FEW if sample.n <= _FEW else _PRECISION)
+        of_many = _PRECISION_IN_VALLEYS if _has_valleys(model) else _PRECISION
+        return NewtonAnderson(_PRECISION_OF_FEW if sample.n <= _FEW else of_many)
     gtol = _SMALL * float(sample.n_weighted) ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")
@@ -50,8 +51,12 @@ def joined(model: Model, algorithm: Algorithm, sample: Sample) -> bool:
 
     The maxima of few rows are others, and all runs there cost next to nothing.
     """
-    valleys = isinstance(algorithm, NewtonAnderson) and "scale per coordinate" in model.features
-    return valleys and sample.n * sample.d > FEW_NUMBERS
+    follows = isinstance(algorithm, NewtonAnderson) and _has_valleys(model)
+    return follows and sample.n * sample.d > FEW_NUMBERS
+
+
+def _has_valleys(model: Model) -> bool:
+    return "scale per coordinate" in model.features
 
 
 def tolerance(algorithm: Algorithm, sample: Sample) -> float | None:

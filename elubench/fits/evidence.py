@@ -25,6 +25,8 @@ from elubench.models import Model
 from elubench.models.directions import BLOCK, REFINEMENTS
 from elubench.samples import Sample
 
+_SINGULAR = 1e-13  # distance of an eigenvalue from 1 that is rounding
+
 
 class Likelihood(NamedTuple):
     """Mean negative log-likelihoods: of the fit, of the model's one Gaussian, of the best rival."""
@@ -92,7 +94,8 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
     The factor is the largest eigenvalue of the derivative of EM's step. A step gains half the slope
-    times its length, and the steps after it form a geometric series. Where the factor is 1 as far as
+    times its length, and the steps after it form a geometric series: of matrices where the derivative is
+    known, else as if all of the step were where it shrinks most slowly. Where the factor is 1 as far as
     differences can tell, the series has no end, but its sum is at most the slope times the way to the
     maximum, about as far as the components are apart or as the radius n^(-1/8). Rows count once each
     for this, whatever their weights, as they do for the tolerance of a run.
@@ -106,21 +109,25 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     h = 1e-6 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
     by = _by_curvature if d <= NewtonAnderson.up_to else _by_subspace
     with np.errstate(all="ignore"):  # NaN where the gradient overflows
-        largest, (em, gradient), passes = by(model, sample, params, units, h)
-        step = 0.5 * float(gradient @ (params - em))
-        slope = float(np.linalg.norm(gradient * units))
+        largest, derivative, (em, gradient), passes = by(model, sample, params, units, h)
+        step, slopes = (params - em) / units, gradient * units
+        first, slope = 0.5 * float(slopes @ step), float(np.linalg.norm(slopes))
     if math.isnan(largest):
         return math.nan, math.nan, passes
     factor = min(largest, 1.0)
-    gain = step / max(1.0 - factor, np.finfo(float).eps)
+    gain = first / max(1.0 - factor, np.finfo(float).eps)
+    if derivative is not None and largest < 1.0 - _SINGULAR:
+        series = 0.5 * float(slopes @ np.linalg.solve(np.eye(p) - derivative, step))
+        gain = min(gain, series) if series > 0.0 else gain
     if largest < 1.0 + h:  # else this is a saddle
         reach = max(float(np.linalg.norm(apart / units)), float(sample.n_weighted) ** -0.125)
         gain = min(gain, slope * reach)
     return factor, float(sample.n_weighted * gain), passes
 
 
-#: The spectral radius, EM's step and the gradient, and the passes made.
-_Derivative = tuple[float, tuple[Floats, Floats], int]
+#: The spectral radius, the derivative of EM's step (if known, and in units of the scale), where the
+#: step leads and the gradient, and the passes made.
+_Derivative = tuple[float, Floats | None, tuple[Floats, Floats], int]
 
 
 def _by_curvature(
@@ -161,8 +168,9 @@ def _by_curvature(
         outer[:, k] = (answer(ahead)[0] - answer(behind)[0]) / (2.0 * size)
     derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
     if not np.isfinite(derivative).all():
-        return math.nan, answer(row), 1
-    return float(np.max(np.abs(np.linalg.eigvals(derivative)))), answer(row), 1
+        return math.nan, None, answer(row), 1
+    largest = float(np.max(np.abs(np.linalg.eigvals(derivative))))
+    return largest, derivative, answer(row), 1
 
 
 def _by_subspace(
@@ -179,10 +187,10 @@ def _by_subspace(
         here, em = (answers.em[0], answers.gradient[0]), answers.em
         moved = ((em[1:] - em[0]) / (h * units)).T
         if not np.isfinite(moved).all():
-            return math.nan, here, REFINEMENTS
+            return math.nan, None, here, REFINEMENTS
         values = np.linalg.eigvals(basis.T @ moved)
         basis, _ = np.linalg.qr(moved)
-    return float(np.max(np.abs(values))), here, REFINEMENTS
+    return float(np.max(np.abs(values))), None, here, REFINEMENTS
 
 
 def signs(

@@ -101,7 +101,7 @@ def fit(
     moments = sample.moments()
     model.check_sample(sample)
     if isinstance(algorithm, str):
-        algorithm = tuned(algorithm, sample)
+        algorithm = tuned(algorithm, model, sample)
     chosen = algorithm.resolve(model)
     train, held = sample, None
     if validation is not None and chosen.diverges:
@@ -159,8 +159,8 @@ def fit(
         status = "stalled"
         amount = f"about {left:.2g}" if factor < 1.0 else "an unknown amount"  # at a saddle
         notes.append(
-            f"{chosen.name} stopped where EM would still gain {amount} in log-likelihood; "
-            "use newton-anderson"
+            f"{chosen.name} stopped where EM would still gain {amount} in log-likelihood; use "
+            + ("a smaller precision" if isinstance(chosen, NewtonAnderson) else "newton-anderson")
         )
     if interrupted:
         status = "interrupted"

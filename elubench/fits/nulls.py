@@ -286,7 +286,7 @@ def _ratios(model: Model, samples: list[Sample]) -> Iterator[float]:
     several = [sample for sample, points in zip(samples, begins, strict=True) for _ in points]
     points = [point for points in begins for point in points]
     name = "newton-anderson" if samples[0].d <= NewtonAnderson.up_to else "lbfgs"
-    algorithm = tuned(name, samples[0])
+    algorithm = tuned(name, model, samples[0])
     runs = iter(run_many(several, model, algorithm, points, max_iter=_MAX_ITER))
     for sample, own in zip(samples, begins, strict=True):
         ends = np.stack([next(runs).params for _ in own])

@@ -74,15 +74,21 @@ def noticed() -> Iterator[Presses]:
         yield presses
 
 
+def _in_main_thread() -> bool:
+    return threading.get_ident() == threading.main_thread().ident
+
+
 @contextmanager
 def _handled_by(handle: Callable[..., None]) -> Iterator[Presses]:
     """Another handler of SIGINT, in the main thread, which is the only one that handles signals.
 
-    Where SIGINT is ignored, or ends the process at once, nothing changes.
+    Where SIGINT is ignored, or ends the process at once, nothing changes; nor where it is held back
+    already, and would be handed over to whoever does.
     """
     before = _signal.getsignal(_signal.SIGINT)
     presses = Presses(before)
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
+    within = handle is getattr(before, "func", None) is Presses.remember
+    if within or not callable(before) or not _in_main_thread():
         yield presses
         return
     _signal.signal(_signal.SIGINT, partial(handle, presses))

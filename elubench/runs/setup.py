@@ -168,6 +168,8 @@ class Setup:
 
     def _noted_by(self, training: Floats, kind: Read | None) -> Floats:
         """How much of a kind was noted in so many passes; without a kind, the passes themselves."""
+        if not self.noted:
+            return np.zeros(len(training))
         some = [
             (at, float(passes) if kind is None else amount)
             for at, passes, read, amount in self.noted
@@ -279,7 +281,7 @@ def _work(algorithm: Algorithm, start: Floats, sample: Sample, stop: Stop, truth
         iterate=start.copy(),
         previous=start.copy(),
         selected=start.copy(),
-        points=np.tile(start, (k, 1)),
+        points=np.repeat(start[None], k, axis=0),
         em=np.empty((k, p)),
         gradient=np.empty((k, p)),
         gap=np.full(k, math.nan),

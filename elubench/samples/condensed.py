@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -247,9 +247,11 @@ def _condensed(X: Any, weights: Floats | None, exponent: int, looked: Floats) ->
     return bins.points()
 
 
+@lru_cache(4)
 def rows_to_look_at(n: int) -> NDArray[np.int64]:
     """Numbers of rows that decide on the range."""
     places: NDArray[np.int64] = picks(n, None, _LOOKED_AT)
+    places.flags.writeable = False
     return places
 
 
