@@ -13,8 +13,8 @@ from elubench.algorithms.known import commands
 from elubench.models import Model
 from elubench.samples import Sample
 
-# gain in log-likelihood at which NewtonAnderson stops: parameters are then off by a tenth of a standard
-# error at most; in valleys, where Newton's model is less exact; for few rows, where a pass costs nothing
+# Gain in log-likelihood at which NewtonAnderson stops: parameters are then off by about a tenth of a
+# standard error at most. In valleys Newton's model is less exact, and for few rows a pass costs nothing.
 _PRECISION, _PRECISION_IN_VALLEYS, _PRECISION_OF_FEW, _FEW = 0.01, 1e-4, 1e-6, 1 << 15
 #: So few numbers have more maxima, and cost nothing.
 FEW_NUMBERS = 4_000
