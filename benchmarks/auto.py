@@ -26,7 +26,7 @@ def measure(model, kind, n, d, samples, names, budget):
     model = named(model)
     for seed in range(samples):
         sample = eb.ArraySample(rows(kind, n, d, seed))
-        start, *_ = starts_of(model, sample)
+        start = starts_of(model, sample).points[0]
         u, b = np.full((1, d), 0.1 / d), np.zeros(1)
         sample.sums(u, b, 0)
         before = time.thread_time()
@@ -35,7 +35,7 @@ def measure(model, kind, n, d, samples, names, budget):
         unit = (time.thread_time() - before) / 5
         gaps = {}
         for name in names:
-            algorithm = tuned(name, model, sample)
+            algorithm = tuned(name, sample)
             tol = tolerance(algorithm, sample)
             options = {"max_iter": budget, "tol": tol, "metrics": False}
             if seed == 0:

@@ -55,7 +55,7 @@ def elsewhere(tmp_path_factory):
     np.save(path, X)
     with (
         pytest.importorskip("distributed").Client(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None,
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0",
             set_as_default=False,
         ) as client,
         DaskSample(path, client=client) as on_workers,

@@ -37,7 +37,7 @@ def client():
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
-            dashboard_address=None, silence_logs="CRITICAL",
+            dashboard_address="127.0.0.1:0", silence_logs="CRITICAL",
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip

@@ -13,9 +13,10 @@ from elubench.algorithms.known import commands
 from elubench.models import Model
 from elubench.samples import Sample
 
-# Gain in log-likelihood at which NewtonAnderson stops: parameters are then off by about a tenth of a
-# standard error at most. In valleys Newton's model is less exact, and for few rows a pass costs nothing.
-_PRECISION, _PRECISION_IN_VALLEYS, _PRECISION_OF_FEW, _FEW = 0.01, 1e-4, 1e-6, 1 << 15
+# gain in log-likelihood at which NewtonAnderson stops, and for few rows, where a pass costs nothing
+_PRECISION, _PRECISION_OF_FEW, _FEW = 1e-4, 1e-6, 1 << 15
+# where the rows show one Gaussian: more digits would be those of noise
+_PRECISION_OF_NOISE = 0.01
 #: So few numbers have more maxima, and cost nothing.
 FEW_NUMBERS = 4_000
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
@@ -31,19 +32,28 @@ def check_algorithm(algorithm: Algorithm | str) -> None:
         )
 
 
-def tuned(name: str, model: Model, sample: Sample) -> Algorithm:
+def tuned(name: str, sample: Sample) -> Algorithm:
     """The algorithm of this name, with the options that ``fit`` gives it for a sample."""
     if name == "auto":
         name = "newton-anderson" if sample.d <= NewtonAnderson.up_to else "lbfgs"
     if name == "newton-anderson":
-        of_many = _PRECISION_IN_VALLEYS if _has_valleys(model) else _PRECISION
-        return NewtonAnderson(_PRECISION_OF_FEW if sample.n <= _FEW else of_many)
+        return NewtonAnderson(_PRECISION_OF_FEW if sample.n <= _FEW else _PRECISION)
     gtol = _SMALL * float(sample.n_weighted) ** -0.875
     if name == "lbfgs":
         return LBFGS(gtol=gtol, coordinates="natural")
     if name == "newton":
         return Newton(gtol=gtol)
     return commands()[name]()
+
+
+def eased(algorithm: Algorithm, model: Model, sample: Sample) -> Algorithm:
+    """The same where many rows show no more than one Gaussian, and a pass costs more than it is worth.
+
+    In a valley Newton's model is less exact, and says so too late.
+    """
+    if not isinstance(algorithm, NewtonAnderson) or sample.n <= _FEW or _has_valleys(model):
+        return algorithm
+    return NewtonAnderson(_PRECISION_OF_NOISE).resolve(model)
 
 
 def joined(model: Model, algorithm: Algorithm, sample: Sample) -> bool:

@@ -16,7 +16,7 @@ from elubench import checks
 from elubench.algorithms import Algorithm, NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits import evidence, goodness, nulls, placing, regimes, unequal
-from elubench.fits.choosing import check_algorithm, joined, tolerance, tuned
+from elubench.fits.choosing import check_algorithm, eased, joined, tolerance, tuned
 from elubench.fits.ending import ended
 from elubench.fits.result import Fit
 from elubench.fits.starts import starts as starts_of
@@ -66,9 +66,9 @@ def fit(
     a run serves likelihood and regime, too.
 
     "auto" is NewtonAnderson up to d = 32 and LBFGS in natural coordinates beyond, where second-order
-    passes cost too much. NewtonAnderson stops where the log-likelihood would gain less than 0.01, which
-    leaves parameters off by about a tenth of a standard error at most; NewtonAnderson(1e-6) gets closer.
-    Up to 32,768 rows, where passes cost nothing, it stops at 1e-6, and on the diagonal model at 1e-4.
+    passes cost too much. NewtonAnderson stops where the log-likelihood would gain less than 1e-4, or
+    1e-6 up to 32,768 rows, where a pass costs nothing. If more rows show no more than one Gaussian
+    would, it is 0.01, about a tenth of a standard error, except on the diagonal model.
     ``python -m benchmarks.auto`` counts the passes that every algorithm needs from the same starts, and
     how often it ends below the best log-likelihood found.
 
@@ -103,8 +103,9 @@ def fit(
     sample, origin = placing.placed(placing.read(X, weights), model)
     moments = sample.moments()
     model.check_sample(sample)
+    ours = isinstance(algorithm, str)  # the options, too
     if isinstance(algorithm, str):
-        algorithm = tuned(algorithm, model, sample)
+        algorithm = tuned(algorithm, sample)
     chosen = algorithm.resolve(model)
     train, held = sample, None
     if validation is not None and chosen.diverges:
@@ -127,8 +128,10 @@ def fit(
     used = every.part(train)
     _check_columns(model, used)
     with interrupts.held() as presses:
-        begins = starts_of(model, used, presses.stopped)
+        begins, flat = starts_of(model, used, presses.stopped)
         interrupted = presses.stopped()
+    if ours and flat:
+        chosen = eased(chosen, model, train)
     runs, interrupted = ended(
         chain(begins, _further(model, train, starts - 1, seed)),
         interrupted, train, used, model, chosen,

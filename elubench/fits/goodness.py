@@ -115,7 +115,7 @@ def _refitted(model: Model, rows: Floats, params: Floats, scale: Floats) -> tupl
         if (model.scale(sample, params) > 0.0).all():
             break
         params = 0.5 * (params + centre)  # too far out for these rows
-    algorithm = EM() if model.natural is None else tuned("auto", model, sample)
+    algorithm = EM() if model.natural is None else tuned("auto", sample)
     with np.errstate(all="ignore"):
         found = run(
             sample, model, algorithm, params, max_iter=_MAX_ITER, metrics=False, driver="short"

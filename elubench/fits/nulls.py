@@ -282,11 +282,11 @@ def _sample(model: Model, n: int, d: int, seed: int, place: int) -> Sample:
 
 
 def _ratios(model: Model, samples: list[Sample]) -> Iterator[float]:
-    begins = [starts(model, sample) for sample in samples]
+    begins = [starts(model, sample).points for sample in samples]
     several = [sample for sample, points in zip(samples, begins, strict=True) for _ in points]
     points = [point for points in begins for point in points]
     name = "newton-anderson" if samples[0].d <= NewtonAnderson.up_to else "lbfgs"
-    algorithm = tuned(name, model, samples[0])
+    algorithm = tuned(name, samples[0])
     runs = iter(run_many(several, model, algorithm, points, max_iter=_MAX_ITER))
     for sample, own in zip(samples, begins, strict=True):
         ends = np.stack([next(runs).params for _ in own])

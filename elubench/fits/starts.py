@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,9 +37,14 @@ class TwoPoints(ValueError):
     """Both components shrink to a point each."""
 
 
-def starts(
-    model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False
-) -> list[Floats]:
+class Begins(NamedTuple):
+    """The best start and others, or one from the moments of rows that show no more than one Gaussian."""
+
+    points: list[Floats]
+    flat: bool = False
+
+
+def starts(model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: False) -> Begins:
     """The best start, and others that may belong to other maxima: one, or three for few rows.
 
     A candidate is only a guess, so all of them make a step of EM before they are compared; the step is
@@ -55,15 +61,17 @@ def starts(
         try:
             found = _found(model, sample, part, stopped)
         except TwoPoints:
-            found = []  # these rows only
+            found = Begins([])  # these rows only
         # a part may also show components that are too far out for all rows
-        if found and all((model.scale(sample, one) > 0.0).all() for one in found):
+        points = found.points
+        if points and all((model.scale(sample, one) > 0.0).all() for one in points):
             return found
     # components may have met where rounding cannot tell them apart any more
-    return [_apart(model, sample, one) for one in _found(model, sample, sample, stopped)]
+    points, flat = _found(model, sample, sample, stopped)
+    return Begins([_apart(model, sample, one) for one in points], flat)
 
 
-def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> list[Floats]:
+def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], bool]) -> Begins:
     """The starts that a part of the rows, or all of them, show."""
     estimates = np.empty((0, model.n_params(sample.d)))
     if Moments.needs <= model.features:
@@ -77,30 +85,30 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
     for count in (len(points), kept, kept if part is sample else _TAKEN):
         ranked = _ranked(model, part, points, count, narrow)
         if ranked is None:
-            return [points[0]]
+            return Begins([points[0]])
         before, gaps, points = ranked
         if stopped():
-            return [points[0]]
+            return Begins([points[0]])
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
     # points that stand for many rows of one coordinate are as good as a part of them
     enough = part is not sample or (sample.d == 1 and sample.n > _THIN)
     if enough and shown < 1.0 and len(estimates) == 1:
-        return [estimates[0]]
+        return Begins([estimates[0]], flat=True)
     if part is sample:
         if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
-            return _several(model, sample, points, narrow, stopped)
-        return _two(model, sample, before, gaps, points, np.inf)
+            return Begins(_several(model, sample, points, narrow, stopped))
+        return Begins(_two(model, sample, before, gaps, points, np.inf))
     points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
     data = part if shown > _CLEAR else sample
     ranked = _ranked(model, data, points, len(points), narrow)
     if ranked is None:
-        return [points[0]]
+        return Begins([points[0]])
     before, gaps, points = ranked
     if stopped():
-        return [points[0]]
+        return Begins([points[0]])
     found = _two(model, data, before, gaps, points, min(_RIVAL * gaps[0], 0.0))
     if data is not part:
-        return found
+        return Begins(found)
     found = [_refined(model, part, one) for one in found]
     if len(estimates):
         # an estimate from all rows is closer to their maximum, if it is one of this maximum
@@ -108,7 +116,7 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         near = np.flatnonzero(gaps[1:] - gaps[0] < 2.0 + estimates.shape[1])
         if near.size:
             found[0] = estimates[near[0]]
-    return found
+    return Begins(found)
 
 
 def _several(

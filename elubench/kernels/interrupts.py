@@ -82,8 +82,8 @@ def _in_main_thread() -> bool:
 def _handled_by(handle: Callable[..., None]) -> Iterator[Presses]:
     """Another handler of SIGINT, in the main thread, which is the only one that handles signals.
 
-    Where SIGINT is ignored, or ends the process at once, nothing changes; nor where it is held back
-    already, and would be handed over to whoever does.
+    Where SIGINT is ignored, or ends the process at once, nothing changes. Nor does it within a block of
+    :func:`held`: that block hears it, and this one never does.
     """
     before = _signal.getsignal(_signal.SIGINT)
     presses = Presses(before)
