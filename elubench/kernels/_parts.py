@@ -1,9 +1,9 @@
 """Parts of the passes over the data: compiled for their callers, and not to machine code.
 
-Numba makes machine code of every function, even if only other kernels call it and take over LLVM's code of
-it to compile that as their own. Without this machine code a first fit waits a second and a half less. The
-parts of the iterating loop are compiled as Numba does it, since EM's loop is a tenth slower otherwise:
-making machine code changes LLVM's code, too.
+Numba makes machine code of every function, even if only other kernels call it and take over LLVM's code
+of it to compile that as their own. Without this machine code a first fit waits a second and a half less.
+The parts of the iterating loop are compiled as Numba does it, since EM's loop is a tenth slower
+otherwise: making machine code changes LLVM's code, too.
 """
 
 from __future__ import annotations
