@@ -209,3 +209,28 @@ def test_a_known_scale_far_above_the_spread(scale):
 def test_moments_are_read_once(model):
     fit = eb.fit(np.random.default_rng(0).standard_normal((2000, 3)), model)
     assert fit.bill.reads[Read(SHAPE)] == 1.0
+
+
+class TestPrecision:
+    """Where a run stops: early only where many rows show no more than one Gaussian."""
+
+    @pytest.mark.parametrize(
+        ("kind", "n", "model", "precision"),
+        [
+            ("one", N, "general", 0.01),
+            ("one", N, "isotropic", 0.01),
+            ("one", N, "diagonal", 1e-4),
+            ("one", 30_000, "general", 1e-6),
+            ("weak", N, "general", 1e-4),
+            ("one far row", N, "general", 1e-4),
+        ],
+    )
+    def test_by_data_and_model(self, kind, n, model, precision):
+        X = data(kind, 2)[:n]
+        found = eb.fit(X, model)
+        assert found.algorithm.precision == precision
+        assert found.gain >= eb.fit(X, model, eb.NewtonAnderson(1e-9)).gain - precision
+
+    def test_options_of_the_user_stay(self):
+        given = eb.NewtonAnderson(1e-3)
+        assert eb.fit(data("one", 2), "general", given).algorithm.precision == 1e-3

@@ -94,12 +94,12 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     """EM's contraction factor, the log-likelihood that EM would still gain, and the passes made.
 
     The factor is the largest eigenvalue of the derivative of EM's step. A step gains half the slope
-    times its length, and the steps after it form a geometric series. Where the derivative is known, its
-    powers are summed; else all of the step counts as if it shrank as slowly as the factor says, which is
-    a bound. Where the factor is 1 as far as
-    differences can tell, the series has no end, but its sum is at most the slope times the way to the
-    maximum, about as far as the components are apart or as the radius n^(-1/8). Rows count once each
-    for this, whatever their weights, as they do for the tolerance of a run.
+    times its length, and the steps after it form a geometric series. It is at most what it would be if
+    all of the step shrank as slowly as the factor says; where the derivative is known, its powers are
+    summed. Where the factor is 1 as far as differences can tell, the series has no end, but its sum is
+    at most the slope times the way to the maximum, about as far as the components are apart or as the
+    radius n^(-1/8). Rows count once each for this, whatever their weights, as they do for the tolerance
+    of a run.
     """
     p, d = len(params), sample.d
     units = np.ones(p)

@@ -103,7 +103,7 @@ def fit(
     sample, origin = placing.placed(placing.read(X, weights), model)
     moments = sample.moments()
     model.check_sample(sample)
-    ours = isinstance(algorithm, str)  # the options, too
+    ours = isinstance(algorithm, str)  # then its options are ours to choose
     if isinstance(algorithm, str):
         algorithm = tuned(algorithm, sample)
     chosen = algorithm.resolve(model)
