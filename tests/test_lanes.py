@@ -6,7 +6,7 @@ import pytest
 
 from elubench.kernels import lanes
 from elubench.kernels._jit import COMMON
-from elubench.kernels.binning import add_powers, floor, store_whole
+from elubench.kernels.binning import add_powers, floor, reaches, store_bins
 from elubench.kernels.lanes import (
     LANES,
     WIDE,
@@ -114,8 +114,8 @@ def powers(x, out):
 
 
 @compiled
-def whole(x, out):
-    store_whole(out, 0, load(x, 0))
+def into_bins(x, last, out):
+    return reaches(store_bins(out, 0, load(x, 0), last, zeros()), last)
 
 
 @compiled
@@ -241,11 +241,25 @@ def test_powers_are_added_where_they_are_told():
         assert (np.delete(sums, np.s_[5:21]) == np.delete(before, np.s_[5:21])).all()
 
 
-def test_whole_numbers():
-    x = np.resize([0.0, -0.0, 1.0, -1.0, 65535.0, -65536.0, 2.0**51, -(2.0**51)], LANES)
-    out = np.full(LANES, 7, dtype=np.int64)
-    whole(x, out)
-    np.testing.assert_array_equal(out, x.astype(np.int64))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+class TestBins:
+    INSIDE = np.array([0.0, -0.0, 1.0, 7.0, 40.0, 99.0, 63.0, 2.0])
+
+    def test_numbers_below_the_last_stay(self):
+        out = np.empty(8, dtype=np.int64)
+        assert not into_bins(self.INSIDE, 100, out)
+        np.testing.assert_array_equal(out, self.INSIDE)
+
+    @pytest.mark.parametrize("place", range(8))
+    @pytest.mark.parametrize(
+        "number", [100.0, 101.0, -1.0, -(2.0**51), 2.0**52, -1e17, 1e300, -1e300, np.inf, -np.inf, np.nan]
+    )
+    def test_others_become_the_last_and_are_told(self, number, place):
+        out, x = np.empty(8, dtype=np.int64), self.INSIDE.copy()
+        x[place] = number
+        assert into_bins(x, 100, out)
+        x[place] = 100
+        np.testing.assert_array_equal(out, x)
 
 
 @compiled

@@ -31,18 +31,37 @@ if JIT:
         return EIGHT(EIGHT), codegen
 
     @intrinsic
-    def store_whole(typingctx: Any, buffer: Any, at: Any, value: Any) -> Any:
-        """Write lanes that are whole numbers of at most 2^51 in size to a buffer of int64."""
+    def store_bins(typingctx: Any, buffer: Any, at: Any, value: Any, last: Any, most: Any) -> Any:
+        """Write lanes that are whole numbers to a buffer of int64, as ``last`` if not below that.
+
+        Without a sign, so negative numbers count as large, and so do NaN and those beyond 2^51. Returns
+        ``most``, raised to what was found, for :func:`reaches`.
+        """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             shifted = builder.fadd(args[2], ir.Constant(Vector, [1.5 * 2.0**52] * LANES))
             nought = int(np.float64(1.5 * 2.0**52).view(np.int64))
             whole = builder.sub(bits_of(builder, shifted), same_bits(Vector, nought))
+            limit, before = spread(builder, args[3], whole.type), bits_of(builder, args[4])
+            least = builder.select(builder.icmp_unsigned("<", whole, limit), whole, limit)
+            raised = builder.select(builder.icmp_unsigned(">", whole, before), whole, before)
             where = pointer(context, builder, signature.args[0], *args[:2])
-            builder.store(whole, builder.bitcast(where, whole.type.as_pointer())).align = 8
-            return context.get_dummy_value()
+            builder.store(least, builder.bitcast(where, whole.type.as_pointer())).align = 8
+            return builder.bitcast(raised, Vector)
 
-        return types.void(buffer, types.int64, EIGHT), codegen
+        return EIGHT(buffer, types.int64, EIGHT, types.int64, EIGHT), codegen
+
+    @intrinsic
+    def reaches(typingctx: Any, most: Any, last: Any) -> Any:
+        """Whether :func:`store_bins` wrote ``last``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            whole = bits_of(builder, args[0])
+            above = builder.icmp_unsigned(">=", whole, spread(builder, args[1], whole.type))
+            bits = ir.IntType(LANES)
+            return builder.icmp_unsigned("!=", builder.bitcast(above, bits), bits(0))
+
+        return types.boolean(EIGHT, types.int64), codegen
 
     @intrinsic
     def add_powers(typingctx: Any, sums: Any, at: Any, t: Any, weight: Any) -> Any:
@@ -59,6 +78,9 @@ if JIT:
                 return builder.select(chosen, one, other)
 
             t, weight = (spread(builder, number, four) for number in args[2:])
+            kind, name = ir.FunctionType(four, [four]), "llvm.arithmetic.fence.v4f64"
+            # else the powers are computed as single numbers, and each is spread over a register
+            t = builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [t])
             t2 = builder.fmul(t, t)
             t4 = builder.fmul(t2, t2)
             t8 = builder.fmul(t4, t4)
@@ -85,8 +107,13 @@ else:
     def floor(value: Any) -> Any:  # noqa: D103
         return np.floor(value)
 
-    def store_whole(buffer: Any, at: int, value: Any) -> None:  # noqa: D103
-        buffer[at : at + LANES] = value.astype(np.int64)
+    def store_bins(buffer: Any, at: int, value: Any, last: int, most: Any) -> Any:  # noqa: D103
+        whole = value.astype(np.int64).view(np.uint64)
+        buffer[at : at + LANES] = np.minimum(whole, np.uint64(last))
+        return np.maximum(whole, most.astype(np.uint64))
+
+    def reaches(most: Any, last: int) -> bool:  # noqa: D103
+        return bool((most >= np.uint64(last)).any())
 
     def add_powers(sums: Any, at: int, t: float, weight: float) -> None:  # noqa: D103
         t2 = t * t

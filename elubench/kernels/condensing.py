@@ -16,8 +16,8 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
-from elubench.kernels.binning import add_powers, floor, store_whole
-from elubench.kernels.lanes import LANES, added, fetch, load, store, where_below, zeros
+from elubench.kernels.binning import add_powers, floor, reaches, store_bins
+from elubench.kernels.lanes import LANES, fetch, load, store, zeros
 from elubench.kernels.quadrature import POWERS
 from elubench.kernels.tiles import AHEAD
 
@@ -26,43 +26,42 @@ STRIP = 256  # rows that are located before they are added: the first is vector 
 
 
 @kernel("exact", counted=False)
-def _locate(rows: Any, begin: int, count: int, place: Any, local: Any, bins: Any) -> int:
-    """Local coordinates and bins of the rows of a strip; the number of rows outside.
+def _locate(rows: Any, begin: int, count: int, place: Any, local: Any, bins: Any) -> bool:
+    """Local coordinates and bins of the rows of a strip; whether there are any outside.
 
-    These, NaN included, are put into one more bin after the last.
+    These, NaN included, are put into one more bin after the last, where its sums are nothing.
     """
     base, inverse, first, beyond = place
-    nothing, far, missed = zeros(), zeros() + beyond, zeros()
+    last = np.int64(beyond - first)
+    most = zeros()
     whole = count // LANES * LANES
     for i in range(0, whole, LANES):
         fetch(rows, begin + i + AHEAD)
         z = (load(rows, begin + i) - base) * inverse
         below = floor(z)
-        t = where_below(z, beyond, z - below - 0.5, nothing)
-        t = where_below(z, first, nothing, t)
-        below = where_below(z, first, far, where_below(z, beyond, below, far))
-        missed = missed + where_below(below, beyond, nothing, nothing + 1.0)
-        store_whole(bins, i, below - first)
-        store(local, i, t)
-    outside = int(added(missed))
+        store(local, i, z - below - 0.5)
+        most = store_bins(bins, i, below - first, last, most)
+    outside = reaches(most, last)
     for i in range(whole, count):
         z = (rows[begin + i] - base) * inverse
         inside = (z >= first) & (z < beyond)
-        down = np.floor(z)
-        local[i] = z - down - 0.5 if inside else 0.0
-        bins[i] = np.int64((down if inside else beyond) - first)
-        outside += 0 if inside else 1
+        z = z if inside else beyond
+        below = np.floor(z)
+        local[i] = z - below - 0.5
+        bins[i] = np.int64(below - first)
+        outside = outside or not inside
     return outside
 
 
 @kernel("exact", counted=False)
 def _add_strip(t: Any, bins: Any, weights: Any, begin: int, count: int, sums: Any) -> None:
     """Add w t^j to the sums of each row's bin."""
-    weighted = weights.size > 0
-    for i in range(count):
-        weight = weights[begin + i] if weighted else 1.0
-        at = bins[i] * POWERS
-        add_powers(sums, at, t[i], weight)
+    if weights.size > 0:
+        for i in range(count):
+            add_powers(sums, bins[i] * POWERS, t[i], weights[begin + i])
+    else:
+        for i in range(count):
+            add_powers(sums, bins[i] * POWERS, t[i], 1.0)
 
 
 class Room(NamedTuple):
@@ -104,7 +103,7 @@ def _add_part(
         _add_strip(t, bins, weights, strip, size, recent)
         at = bins[size - 1] * POWERS
         _settle(total, recent, at, at + POWERS)
-        if missed > 0:
+        if missed:
             for i in range(size):
                 if bins[i] == last:
                     outside[part, count] = strip + i
