@@ -42,17 +42,18 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     """Losses on all rows, in one pass; the scale is that of the rows fitted."""
     fitted, m = train.moments(), sample.moments()
     d = sample.d
-    u = np.empty((2, d))
-    b = np.empty(2)
+    directions = 2 if d > 1 else 1
+    u, b = np.empty((directions, d)), np.empty(directions)
     inputs = model.inputs(fitted)
     b[0] = ready(model.algebra.direction)(params, *inputs, u[0])
-    # tanh is the identity on small numbers: this direction gives the second moment along u
-    shrunk = 2.0**-30 / max(1.0, _length(u[0] * np.sqrt(m.m2)))
-    middle = model.middle(params, m)
-    offset = -float(middle @ u[0])
-    u[1], b[1] = shrunk * u[0], shrunk * offset
-    row, short = sample.sums(u, b, layout.LOG_COSH)
-    log_cosh = row[layout.log_cosh_at(d)]
+    if d > 1:
+        # tanh is the identity on small numbers: this direction gives the second moment along u
+        shrunk = 2.0**-30 / max(1.0, _length(u[0] * np.sqrt(m.m2)))
+        middle = model.middle(params, m)
+        offset = -float(middle @ u[0])
+        u[1], b[1] = shrunk * u[0], shrunk * offset
+    rows = sample.sums(u, b, layout.LOG_COSH)
+    log_cosh = rows[0, layout.log_cosh_at(d)]
     gap = ready(model.algebra.gap)(params, *inputs, *model.inputs(m), log_cosh)
     own = model.one_gaussian_loss(m, m)
     loss = float(gap) + (own if fitted is m else model.one_gaussian_loss(fitted, m))
@@ -62,8 +63,8 @@ def likelihood(model: Model, sample: Sample, train: Sample, params: Floats) -> L
     if model.even:
         rivals[ABOUT_THE_MEAN] = _about_the_mean(m.m2 - m.m1**2, model.n_scales(d))
     if d > 1:
-        t1 = short[layout.T1 : layout.T1 + d]
-        along = float(t1 @ u[0]) + offset * short[layout.T0]
+        t1 = rows[1, layout.T1 : layout.T1 + d]
+        along = float(t1 @ u[0]) + offset * rows[1, layout.T0]
         about = m.m2 - 2.0 * middle * m.m1 + middle**2
         total = float(np.sum(np.log(2.0 * math.pi * scale) + about / scale))
         stretch = float(along / (shrunk * between)) if between > 0.0 else 1.0
@@ -102,17 +103,17 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     of a run.
     """
     p, d = len(params), sample.d
-    units = np.ones(p)
-    units[: p - model.extra] = np.resize(np.sqrt(model.scale(sample, params)), p - model.extra)
+    units, spread = np.ones(p), np.sqrt(model.scale(sample, params))
+    units[: p - model.extra].reshape(-1, len(spread))[:] = spread
     apart = 0.5 * (params - model.swapped(params))
     # on the curve the scale falls as components move apart: stay well within one scale. Where EM crawls
     # 1 - factor is as small as n^(-3/4): h must not hide it
-    h = 1e-6 / (1.0 + float(np.max(np.abs(apart) / units)) * math.sqrt(d))
+    h = 1e-6 / (1.0 + float((np.abs(apart) / units).max()) * math.sqrt(d))
     by = _by_curvature if d <= NewtonAnderson.up_to else _by_subspace
     with np.errstate(all="ignore"):  # NaN where the gradient overflows
         largest, derivative, (em, gradient), passes = by(model, sample, params, units, h)
         step, slopes = (params - em) / units, gradient * units
-        first, slope = 0.5 * float(slopes @ step), float(np.linalg.norm(slopes))
+        first, slope = 0.5 * float(slopes @ step), math.sqrt(float(slopes @ slopes))
     if math.isnan(largest):
         return math.nan, math.nan, passes
     factor = min(largest, 1.0)
@@ -142,23 +143,27 @@ def _by_curvature(
     (m1, m2), d = model.inputs(sample.moments()), sample.d
     direction, respond = ready(model.algebra.direction), ready(model.algebra.respond)
 
-    def argument(point: Floats) -> Floats:
-        u = np.empty(d)
-        return np.array([direction(point, m1, m2, u), *u])
+    def arguments(points: Floats) -> Floats:
+        """b and u at points (k, p), as columns (d + 1, k)."""
+        found = np.empty((len(points), d + 1))
+        for point, argument in zip(points, found, strict=True):
+            argument[0] = direction(point, m1, m2, argument[1:])
+        return found.T
 
     def answer(row: Floats) -> tuple[Floats, Floats]:
-        em, gradient = np.empty(len(params)), np.empty(len(params))
+        em, gradient = np.empty((2, len(params)))
         respond(params, m1, m2, row, em, gradient)
         return em, gradient
 
-    at = argument(params)
-    row = sample.sums(at[None, 1:], at[:1], layout.LOG_COSH | layout.CURVATURE, even=model.even)[0]
+    at = arguments(params[None])
+    want = layout.LOG_COSH | layout.CURVATURE
+    row = sample.sums(at[1:].T, at[0], want, even=model.even)[0]
     curved = np.empty((d + 1, d + 1))
     curved[0, 0] = row[layout.c0_at(d)]
     curved[0, 1:] = curved[1:, 0] = row[layout.c1_at(d) : layout.c2_at(d)]
     curved[1:, 1:] = reduction.unpack_symmetric(row[layout.c2_at(d) :], d)
     moves = h * np.diag(units)
-    inner = np.stack([argument(params + move) - argument(params - move) for move in moves], axis=1)
+    inner = arguments(params + moves) - arguments(params - moves)
     places = [layout.T0, *range(layout.T1, layout.T1 + d)]
     sizes = 1e-4 * np.array([1.0 - abs(row[layout.T0]), *units[:d]])
     outer = np.empty((len(params), d + 1))
@@ -170,7 +175,7 @@ def _by_curvature(
     derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
     if not np.isfinite(derivative).all():
         return math.nan, None, answer(row), 1
-    largest = float(np.max(np.abs(np.linalg.eigvals(derivative))))
+    largest = float(np.abs(np.linalg.eigvals(derivative)).max())
     return largest, derivative, answer(row), 1
 
 

@@ -82,12 +82,16 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
     narrow = _narrow(model, part)
     if part is sample:
         points = np.vstack([points, estimates])
-    for count in (len(points), kept, kept if part is sample else _TAKEN):
-        ranked = _ranked(model, part, points, count, narrow)
+    for want, count in (
+        (0, len(points)),
+        (layout.LOG_COSH, kept),
+        (layout.LOG_COSH, kept if part is sample else _TAKEN),
+    ):
+        ranked = _ranked(model, part, points, count, narrow, want)
         if ranked is None:
             return Begins([points[0]])
         before, gaps, points = ranked
-        if stopped():
+        if want and stopped():
             return Begins([points[0]])
     shown = -gaps[0] * part.n / (_NOISE[0] + _NOISE[1] * sample.d)
     # points that stand for many rows of one coordinate are as good as a part of them
@@ -201,16 +205,25 @@ def _narrow(model: Model, sample: Sample) -> Floats:
 
 
 def _ranked(
-    model: Model, sample: Sample, points: Floats, count: int, narrow: Floats
+    model: Model,
+    sample: Sample,
+    points: Floats,
+    count: int,
+    narrow: Floats,
+    want: int = layout.LOG_COSH,
 ) -> tuple[Floats, Floats, Floats] | None:
-    """The best points, their gaps and where a step of EM leads from them; None if none is usable."""
+    """The best points, their gaps and where a step of EM leads from them; None if none is usable.
+
+    Gaps that are not wanted are NaN, and the points in the order given.
+    """
     with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
-        answers = model.evaluate(sample, points, layout.LOG_COSH)
-    usable = np.isfinite(answers.gap) & np.isfinite(answers.em).all(axis=1)
-    if not usable.any():
+        answers = model.evaluate(sample, points, want)
+        known = answers.gap if want else 0.0
+        gaps = np.where(np.isfinite(answers.em.sum(axis=1) + known), known, np.inf)
+    usable = int(np.count_nonzero(gaps < np.inf))
+    if not usable:
         return None
-    order = np.argsort(np.where(usable, answers.gap, np.inf), kind="stable")
-    order = order[: min(count, np.count_nonzero(usable))]
+    order = np.argsort(gaps, kind="stable")[: min(count, usable)]
     after = answers.em[order]
     scales = np.empty((len(after), len(narrow)))
     inputs, scale_of = model.inputs(sample.moments()), ready(model.algebra.scale)

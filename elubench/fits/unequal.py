@@ -54,10 +54,12 @@ def notes(model: Model, sample: Sample, params: Floats, two: bool) -> list[str]:
 
     With equal weights, asked only where there are clearly ``two`` parts.
     """
+    if not two:
+        return []
     held = sample.n_weighted * float(np.min(model.weights(params)))
-    if two and held < _FEW:
+    if held < _FEW:
         return [f"one component holds {held:.2g} rows: an outlier rather than a part"]
-    if not two or model != General() or sample.d > NewtonAnderson.up_to:
+    if model != General() or sample.d > NewtonAnderson.up_to:
         return []
     found = statistic(model, sample, params)
     if not found > LIMIT:

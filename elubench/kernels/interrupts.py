@@ -11,8 +11,7 @@ from __future__ import annotations
 # what module signal wraps: its enums take 20 microseconds
 import _signal  # type: ignore[import-not-found]
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -50,49 +49,48 @@ class Presses:
         self._handler(number, frame)
 
 
-@contextmanager
-def held() -> Iterator[Presses]:
-    """Hold SIGINT back until the end of the block, or until ``release`` is called.
-
-    Blocking the signal would not do: another thread may receive it, and the main one handles it.
-    """
-    presses = Presses()
-    try:
-        with _handled_by(Presses.remember) as presses:
-            yield presses
-    finally:
-        presses.release()
-
-
-@contextmanager
-def noticed() -> Iterator[Presses]:
-    """Handle SIGINT as before, but keep that it came: an exception can be lost on its way.
-
-    Python drops one that is raised in a finaliser, and foreign code may catch it and go on.
-    """
-    with _handled_by(Presses.pass_on) as presses:
-        yield presses
-
-
-def _in_main_thread() -> bool:
-    return threading.get_ident() == threading.main_thread().ident
-
-
-@contextmanager
-def _handled_by(handle: Callable[..., None]) -> Iterator[Presses]:
-    """Another handler of SIGINT, in the main thread, which is the only one that handles signals.
+class _Handled:
+    """A block with another handler of SIGINT, in the main thread, which is the only one that handles it.
 
     Where SIGINT is ignored, or ends the process at once, nothing changes. Nor does it within a block of
     :func:`held`: that block hears it, and this one never does.
     """
-    before = _signal.getsignal(_signal.SIGINT)
-    presses = Presses(before)
-    within = handle is getattr(before, "func", None) is Presses.remember
-    if within or not callable(before) or not _in_main_thread():
-        yield presses
-        return
-    _signal.signal(_signal.SIGINT, partial(handle, presses))
-    try:
-        yield presses
-    finally:
-        _signal.signal(_signal.SIGINT, before)
+
+    def __init__(self, handle: Callable[..., None]) -> None:
+        self._handle = handle
+        self._before: Any = None
+
+    def __enter__(self) -> Presses:
+        before = _signal.getsignal(_signal.SIGINT)
+        self._presses = presses = Presses(before)
+        within = self._handle is getattr(before, "func", None) is Presses.remember
+        if not within and callable(before) and _in_main_thread():
+            self._before = before
+            _signal.signal(_signal.SIGINT, partial(self._handle, presses))
+        return presses
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            _signal.signal(_signal.SIGINT, self._before)
+            if self._handle is Presses.remember:
+                self._presses.release()
+
+
+def held() -> _Handled:
+    """Hold SIGINT back until the end of the block, or until ``release`` is called.
+
+    Blocking the signal would not do: another thread may receive it, and the main one handles it.
+    """
+    return _Handled(Presses.remember)
+
+
+def noticed() -> _Handled:
+    """Handle SIGINT as before, but keep that it came: an exception can be lost on its way.
+
+    Python drops one that is raised in a finaliser, and foreign code may catch it and go on.
+    """
+    return _Handled(Presses.pass_on)
+
+
+def _in_main_thread() -> bool:
+    return threading.get_ident() == threading.main_thread().ident

@@ -172,7 +172,7 @@ class Model(ABC):
 
     def variance(self, moments: RawMoments) -> Floats:
         """Variance (d,) of each coordinate under the one Gaussian."""
-        return np.full(moments.m1.size, np.mean(moments.m2 - self.centre(moments) ** 2))
+        return np.full(moments.m1.size, (moments.m2 - self.centre(moments) ** 2).mean())
 
     def spread(self, moments: RawMoments) -> Floats:
         """Standard deviation (d,) of each coordinate under the one Gaussian: the unit of starts."""
@@ -271,23 +271,23 @@ class Model(ABC):
         count, p = points.shape
         u, b = np.empty((count, sample.d)), np.empty(count)
         direction, respond = ready(algebra.direction), ready(algebra.respond)
-        for k in range(count):
-            b[k] = direction(points[k], *m, u[k])
+        for k, (point, along) in enumerate(zip(points, u, strict=True)):
+            b[k] = direction(point, *m, along)
         rows = sample.sums(u, b, want, even=self.even)
-        curved = (p, p) if want & layout.CURVATURE else (0, 0)
+        sides = p if want & layout.CURVATURE else 0
         em, gradient = np.empty((2, count, p))
-        gaps, hessian = np.full(count, np.nan), np.empty((count, *curved))
+        gaps, hessian = np.full(count, np.nan), np.empty((count, sides, sides))
         with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
-            for k in range(count):
-                respond(points[k], *m, rows[k], em[k], gradient[k])
+            for point, row, step, slope in zip(points, rows, em, gradient, strict=True):
+                respond(point, *m, row, step, slope)
             if want & layout.LOG_COSH:
-                gap, at = ready(algebra.gap), layout.log_cosh_at(sample.d)
-                for k in range(count):
-                    gaps[k] = gap(points[k], *m, *e, rows[k, at])
+                gap, losses = ready(algebra.gap), rows[:, layout.log_cosh_at(sample.d)].tolist()
+                for k, (point, loss) in enumerate(zip(points, losses, strict=True)):
+                    gaps[k] = gap(point, *m, *e, loss)
             if want & layout.CURVATURE:
                 bend = ready(algebra.hessian)
-                for k in range(count):
-                    bend(points[k], *m, rows[k], hessian[k])
+                for point, row, curved in zip(points, rows, hessian, strict=True):
+                    bend(point, *m, row, curved)
         return Answers(em, gradient, gaps, hessian)
 
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:
@@ -337,9 +337,9 @@ class Model(ABC):
 
     def check_params(self, sample: Sample, params: ArrayLike, name: str) -> Floats:
         """A new float64 copy of the parameters, which are finite and have a positive scale."""
-        self.check_sample(sample)
         point = checks.vector(params, name, self.n_params(sample.d))
         if not (self.scale(sample, point) > 0).all():
+            self.check_sample(sample)
             raise ValueError(
                 f"{name} must be closer to the centre of the sample, as the scale of the {self.name} "
                 f"model is not positive there, got {point}"

@@ -150,8 +150,8 @@ class General(Model):
 
     def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         d = fitted.m1.size
-        v0 = float(np.mean(fitted.m2 - fitted.m1**2))
-        ve = float(np.mean(evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2))
+        v0 = float((fitted.m2 - fitted.m1**2).mean())
+        ve = float((evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2).mean())
         return 0.5 * d * (math.log(2.0 * math.pi * v0) + ve / v0)
 
 

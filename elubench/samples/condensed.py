@@ -262,7 +262,7 @@ def range_of(rows: Floats) -> tuple[float, float, float]:
         return -1.0, 1.0, 1.0
     quarter = len(rows) // 4
     places = [0, quarter, len(rows) // 2, 3 * quarter, len(rows) - 1]
-    lowest, lower, middle, upper, highest = np.partition(rows, places)[places].tolist()
+    lowest, lower, middle, upper, highest = np.sort(rows)[places].tolist()
     reach = highest - lowest
     spread = upper - lower or reach
     if reach == 0.0:

@@ -79,7 +79,7 @@ class Metered(Sample):
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
         known: list[Floats | None] = []
-        if self._known or self._shape is not None:
+        if self._known or (self._shape is not None and self.d > 1):
             with np.errstate(all="ignore"):  # too large to square
                 sizes = np.sqrt(u**2 @ self.moments().m2) + np.abs(b)
                 if self._known or (sizes <= _SHORT).any():
