@@ -33,7 +33,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -80,7 +79,6 @@ def kernel(
     inline: bool = False,
     merged: bool = False,
     counted: bool = True,
-    pointer: bool = True,
     plain: bool | int = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function as a kernel of the given kind.
@@ -94,8 +92,8 @@ def kernel(
     function compiled by itself first. ``counted=False`` leaves out reference
     counts, for a function that neither creates nor returns an array: its slices then cost nothing; one
     that only other kernels call is then compiled as a part of these, see :mod:`elubench.kernels._parts`.
-    ``pointer=False`` is for a kernel that is never passed to another one. What Python and function
-    pointers need to call a kernel takes up to half of its compile time, so it is made only for those.
+    What Python needs to call a kernel takes up to half of its compile time, so others go without; all go
+    without what Numba makes for function pointers, see :mod:`elubench.kernels.pointers`.
     ``plain`` is for a kernel without a signature that Python calls, too, and then runs as it is written.
     With a signature it is a number: as long as no array has more numbers, the kernel is only compiled
     after a few hundred calls, and runs as it is written before, unless the cache has it. Strict IEEE
@@ -105,7 +103,7 @@ def kernel(
     if merged:
         options["inline"] = "always"
     if JIT:
-        options["no_cfunc_wrapper"] = signature is None or not pointer
+        options["no_cfunc_wrapper"] = True
         options["no_cpython_wrapper"] = signature is None and kind != "parallel"
         if signature is None and not counted:
             options["pipeline_class"] = PartCompiler
@@ -215,7 +213,7 @@ def compiled_now(dispatcher: Any) -> Any:
                 with held(), _no_collection():
                     dispatcher.compile(dispatcher.elubench_signature)
                     dispatcher.disable_compile()
-                    _looked_up_once(dispatcher)
+                    _note_address(dispatcher)
                 spent = time.perf_counter() - begun
                 _compile_seconds += spent
                 if _listeners and dispatcher.stats.cache_misses:
@@ -223,22 +221,11 @@ def compiled_now(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _looked_up_once(dispatcher: Any) -> None:
-    """Remember where the machine code is.
-
-    Passing a kernel to the loop asks twice, and Numba's answer compares all types of the signature and
-    searches the symbols of the compiler: a tenth of a millisecond, sixteen times per call of the loop.
-    """
-    ask, known = dispatcher.get_compile_result, {}
-
-    def remembered(signature: Any) -> Any:
-        if id(signature) not in known:  # kept with its answer, so that the id remains its own
-            known[id(signature)] = signature, ask(signature)
-        return known[id(signature)][1]
-
-    dispatcher.get_compile_result = remembered
-    for result in dispatcher.overloads.values():
-        result.library.get_pointer_to_function = cache(result.library.get_pointer_to_function)
+def _note_address(dispatcher: Any) -> None:
+    """Keep where the machine code is, for kernels that this one is passed to."""
+    (result,) = dispatcher.overloads.values()
+    name = result.fndesc.llvm_func_name
+    dispatcher.elubench_address = result.library.get_pointer_to_function(name)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from numba.extending import typeof_impl
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
+from elubench.kernels.pointers import Pointer
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS, ROWS
 
@@ -97,7 +98,7 @@ class Work(NamedTuple):
 
 _FUNCTIONS = types.NamedTuple(
     tuple(
-        types.FunctionType(signature)
+        Pointer(signature)
         for signature in (
             reduction.PASS,
             reduction.PASS,
@@ -205,7 +206,7 @@ def record(validation: float, work: Any) -> None:
     counters[RECORDS] = place + 1
 
 
-@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK), pointer=False)
+@kernel("exact", types.void(_FUNCTIONS, _DATA, _DATA, _BUDGET, _WORK))
 def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     """Iterate until a status is set or the budget is spent."""
     train, held, work = borrow(train), borrow(held), borrow(work)
@@ -328,7 +329,6 @@ def _stacked(signature: Any) -> Any:
 @kernel(
     "parallel",
     types.void(_FUNCTIONS, _stacked(_DATA), _stacked(_DATA), _BUDGET, _stacked(_WORK), _ints),
-    pointer=False,
 )
 def loop_many(functions: Any, train: Any, held: Any, budget: Any, works: Any, running: Any) -> None:
     """Replicates side by side, each in one thread; every array has a leading axis for them.

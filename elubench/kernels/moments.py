@@ -124,7 +124,7 @@ _PASS = types.void(
 )
 
 
-@kernel("parallel", _PASS, pointer=False)
+@kernel("parallel", _PASS)
 def shape_parallel(
     data: Any,
     weights: Any,
@@ -147,7 +147,7 @@ def shape_parallel(
     combine(partial, total, out)
 
 
-@kernel("exact", _PASS, counted=False, pointer=False)
+@kernel("exact", _PASS, counted=False)
 def shape_serial(
     data: Any,
     weights: Any,

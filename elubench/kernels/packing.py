@@ -158,7 +158,6 @@ def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: A
         types.float64[::1],
     ),
     counted=False,
-    pointer=False,
 )
 def pack(
     source: Any,
@@ -206,7 +205,6 @@ def pack(
         types.float64[:, :, ::1],
         types.float64[:, ::1],
     ),
-    pointer=False,
 )
 def pack_parallel(
     source: Any,
@@ -243,7 +241,6 @@ def pack_parallel(
         types.float64[::1],
     ),
     counted=False,
-    pointer=False,
 )
 def moments(data: Any, weights: Any, n: int, partial: Any, room: Any) -> None:
     """Sums of w, w x and w x^2 by block of tiles that are packed: partial is as in :func:`pack`."""

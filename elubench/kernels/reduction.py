@@ -128,7 +128,6 @@ _block_merged = kernel("exact", merged=True, counted=False)(_block)
 @kernel(
     "exact",
     types.void(types.float64[:, :, ::1], types.float64, types.float64[:, ::1]),
-    pointer=False,
 )
 def combine(partial: Any, total: float, out: Any) -> None:
     """Add the blocks' partial sums pairwise, in a fixed order, and divide by the total weight."""

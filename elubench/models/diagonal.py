@@ -26,7 +26,7 @@ _LONG, _SAME = 1e3, 1e-14  # a direction, and how close to 1 a mean absolute val
 _MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def _scale(theta: Any, m1: Any, m2: Any, out: Any) -> None:
     for j in range(theta.size):
         out[j] = m2[j] - theta[j] * theta[j]
@@ -101,19 +101,19 @@ def _share(phi: float) -> float:
     return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * phi * phi))
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
     for j in range(theta.size):
         phi[j] = theta[j] * math.sqrt(m2[j]) / (m2[j] - theta[j] * theta[j])
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
     for j in range(theta.size):
         theta[j] = phi[j] * math.sqrt(m2[j]) * _share(phi[j])
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
     for j in range(phi.size):
         out[j] = m2[j] * _share(phi[j])

@@ -37,7 +37,7 @@ def _mean(v: Any) -> float:
     return total / v.size
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def _scale(theta: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _mean(m2) - _square(theta) / theta.size
 
@@ -143,7 +143,7 @@ def _share(phi: Any) -> float:
     return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 * _square(phi) / phi.size))
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
     a = _mean(m2)
     factor = math.sqrt(a) / (a - _square(theta) / theta.size)
@@ -151,14 +151,14 @@ def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
         phi[j] = theta[j] * factor
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
     factor = math.sqrt(_mean(m2)) * _share(phi)
     for j in range(theta.size):
         theta[j] = phi[j] * factor
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def _natural_scale(phi: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = _mean(m2) * _share(phi)
 

@@ -33,7 +33,7 @@ def _gap_at(square: float, b: float, log_cosh: float) -> float:
     return 0.5 * square - (log_cosh - at_one)
 
 
-@kernel("exact", signatures.SCALE, pointer=False)
+@kernel("exact", signatures.SCALE)
 def _scale(theta: Any, m1: Any, m2: Any, out: Any) -> None:
     out[0] = m2[-1]
 
@@ -73,13 +73,13 @@ def _error(theta: Any, m1: Any, m2: Any, truth: Any) -> float:
     return math.sqrt(total)
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE)
 def _from_locations(theta: Any, m1: Any, m2: Any, phi: Any) -> None:
     for j in range(theta.size):
         phi[j] = theta[j] / math.sqrt(m2[-1])
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE)
 def _to_locations(phi: Any, m1: Any, m2: Any, theta: Any) -> None:
     for j in range(phi.size):
         theta[j] = phi[j] * math.sqrt(m2[-1])

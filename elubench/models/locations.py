@@ -40,7 +40,7 @@ def parts(params: Any, m1: Any, m2: Any) -> tuple[float, float, float]:
     return e_square, delta_square, spread(m1, m2) + (e_square - delta_square) / d
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def scale(params: Any, m1: Any, m2: Any, out: Any) -> None:
     """The scale on the curve."""
     out[0] = parts(params, m1, m2)[2]
@@ -222,7 +222,7 @@ def _shares(point: Any) -> tuple[float, float]:
     return r, 1.0 / (1.0 + 2.0 * r * q)
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
     """To natural coordinates."""
     d = m1.size
@@ -234,7 +234,7 @@ def from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
         point[d + j] = 0.5 * (two - one) * root / s
 
 
-@kernel("exact", signatures.CHANGE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.CHANGE, plain=signatures.SMALL)
 def to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
     """And back."""
     d = m1.size
@@ -246,7 +246,7 @@ def to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
         params[d + j] = m + delta
 
 
-@kernel("exact", signatures.SCALE, pointer=False, plain=signatures.SMALL)
+@kernel("exact", signatures.SCALE, plain=signatures.SMALL)
 def natural_scale(point: Any, m1: Any, m2: Any, out: Any) -> None:
     """The scale in natural coordinates."""
     out[0] = spread(m1, m2) * _shares(point)[0]

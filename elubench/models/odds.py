@@ -133,13 +133,13 @@ def _error(params: Any, m1: Any, m2: Any, truth: Any) -> float:
 # Natural coordinates: (epsilon, phi, h).
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE)
 def _from_locations(params: Any, m1: Any, m2: Any, point: Any) -> None:
     locations.from_locations(params, m1, m2, point)
     point[-1] = params[-1]
 
 
-@kernel("exact", signatures.CHANGE, pointer=False)
+@kernel("exact", signatures.CHANGE)
 def _to_locations(point: Any, m1: Any, m2: Any, params: Any) -> None:
     locations.to_locations(point, m1, m2, params)
     params[-1] = point[-1]
