@@ -214,7 +214,7 @@ def vector(value: ArrayLike, name: str, length: int) -> Floats:
     array = numeric(value, name)
     if array.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}")
-    if not np.isfinite(array).all():
+    if not all(map(math.isfinite, array.tolist())):
         raise ValueError(f"{name} must be finite, got {brief(array)}")
     return array
 

@@ -387,8 +387,11 @@ class NewtonAnderson(Algorithm):
 
     def resolve(self, model: Model) -> NewtonAnderson:
         super().resolve(model)
+        bends = "scale per coordinate" in model.features
+        if bends == self.bends:
+            return self
         resolved = replace(self)
-        object.__setattr__(resolved, "bends", "scale per coordinate" in model.features)
+        object.__setattr__(resolved, "bends", bends)
         return resolved
 
     def options(self, rows: float = 1.0) -> Floats:

@@ -175,8 +175,20 @@ def _by_curvature(
     derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
     if not np.isfinite(derivative).all():
         return math.nan, None, answer(row), 1
-    largest = float(np.abs(np.linalg.eigvals(derivative)).max())
-    return largest, derivative, answer(row), 1
+    return _spectral_radius(derivative), derivative, answer(row), 1
+
+
+def _spectral_radius(matrix: Floats) -> float:
+    """The largest absolute value of the eigenvalues."""
+    if len(matrix) > 2:
+        return float(np.abs(np.linalg.eigvals(matrix)).max())
+    if len(matrix) == 1:
+        return abs(float(matrix[0, 0]))
+    (a, b), (c, d) = matrix.tolist()
+    middle, square = 0.5 * (a + d), 0.25 * (a - d) ** 2 + b * c
+    if square < 0.0:  # a conjugate pair
+        return math.hypot(middle, math.sqrt(-square))
+    return abs(middle) + math.sqrt(square)
 
 
 def _by_subspace(

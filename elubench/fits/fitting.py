@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -259,18 +260,19 @@ def _listed(columns: Iterable[int]) -> str:
 def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list[str]:
     notes = []
     m = sample.moments()
-    constant = np.flatnonzero(m.m2 - m.m1**2 <= _CONSTANT * m.m2).tolist()
-    if constant:
+    variance = m.m2 - m.m1**2
+    constant = variance <= _CONSTANT * m.m2
+    if constant.any():
+        columns = _listed(np.flatnonzero(constant).tolist())
         notes.append(
-            f"column {_listed(constant)} of X is constant: it holds nothing to tell components apart, "
+            f"column {columns} of X is constant: it holds nothing to tell components apart, "
             "but counts in the common scale; leave it out"
         )
     if m.weight != sample.n:
         notes.append(f"rows count as often as their weights say: n = {m.weight:.6g} for the tests")
-    variance = np.maximum(m.m2 - m.m1**2, np.finfo(float).tiny)
     with np.errstate(over="ignore"):
-        away = np.abs(m.m1 - model.centre(m)) / np.sqrt(variance) * math.sqrt(m.weight)
-    offset = float(np.max(away))
+        away = np.abs(m.m1 - model.centre(m)) / np.sqrt(np.maximum(variance, sys.float_info.min))
+        offset = float(away.max()) * math.sqrt(m.weight)
     if offset > 5.0:
         notes.append(
             f"the {model.name} model is symmetric about 0, but the mean of X is {offset:.3g} "

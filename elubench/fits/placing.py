@@ -8,6 +8,7 @@ symmetric about 0 there is no such way, and a note says what is left.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,8 @@ def digits(model: Model, sample: Sample, origin: Floats) -> list[str]:
 
 def _distance(mean: Floats, variance: Floats) -> float:
     """How far the mean is from 0, in standard deviations of all coordinates together."""
-    spread = math.sqrt(max(float(np.mean(variance)), np.finfo(np.float64).tiny))
-    return float(np.max(np.abs(mean))) / spread
+    spread = math.sqrt(max(float(variance.mean()), sys.float_info.min))
+    return max(map(abs, mean.tolist())) / spread
 
 
 def _left(lost: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from elubench.algorithms import Moments, NewtonAnderson
 from elubench.checks import Floats
 from elubench.fits.choosing import FEW_NUMBERS
-from elubench.kernels import layout, ready
+from elubench.kernels import layout
 from elubench.models import Model
 from elubench.runs import run
 from elubench.samples import Sample
@@ -225,11 +225,7 @@ def _ranked(
         return None
     order = np.argsort(gaps, kind="stable")[: min(count, usable)]
     after = answers.em[order]
-    scales = np.empty((len(after), len(narrow)))
-    inputs, scale_of = model.inputs(sample.moments()), ready(model.algebra.scale)
-    for point, scale in zip(after, scales, strict=True):
-        scale_of(point, *inputs, scale)
-    if not (scales > narrow).all():
+    if not (model.scales(sample.moments(), after) > narrow).all():
         raise TwoPoints(
             "X must have more than two points, got two points, to which both components shrink: "
             "the likelihood is unbounded"

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange, types
-from numba.extending import typeof_impl
 
 from elubench.kernels import reduction, signatures
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.layout import CURVATURE, FINISHED, LOG_COSH, MOVED, STEP, log_cosh_at
-from elubench.kernels.pointers import Pointer
+from elubench.kernels.pointers import ADDRESS, pointer_to
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import BLOCK_ROWS, ROWS
 
@@ -35,7 +34,7 @@ RECORD_SIZE = 5
 
 
 class Functions(NamedTuple):
-    """What a loop calls: a pass over either sample, a model's algebra, an algorithm's update."""
+    """Addresses of what a loop calls: passes over both samples, a model's algebra, an update."""
 
     reduce: Any
     reduce_held: Any
@@ -96,22 +95,15 @@ class Work(NamedTuple):
     records: Any  # (records, RECORD_SIZE)
 
 
-_FUNCTIONS = types.NamedTuple(
-    tuple(
-        Pointer(signature)
-        for signature in (
-            reduction.PASS,
-            reduction.PASS,
-            signatures.DIRECTION,
-            signatures.RESPOND,
-            signatures.GAP,
-            signatures.HESSIAN,
-            signatures.ERROR,
-            signatures.UPDATE,
-        )
-    ),
-    Functions,
-)
+_reduce = pointer_to(reduction.PASS)
+_direction = pointer_to(signatures.DIRECTION)
+_respond = pointer_to(signatures.RESPOND)
+_gap = pointer_to(signatures.GAP)
+_hessian = pointer_to(signatures.HESSIAN)
+_error = pointer_to(signatures.ERROR)
+_update = pointer_to(signatures.UPDATE)
+
+_FUNCTIONS = types.NamedUniTuple(ADDRESS, len(Functions._fields), Functions)
 _BUDGET = types.NamedUniTuple(types.int64, len(Budget._fields), Budget)
 _DATA = types.NamedTuple(
     (
@@ -135,12 +127,6 @@ _WORK = types.NamedTuple(
     + (_matrix,) * 2,
     Work,
 )
-
-
-@typeof_impl.register(Functions)
-def _type_of_functions(value: Functions, context: Any) -> Any:
-    """Kernels in a tuple are function pointers: Numba would take each to be a type of its own."""
-    return _FUNCTIONS
 
 
 @kernel("exact")
@@ -210,7 +196,10 @@ def record(validation: float, work: Any) -> None:
 def loop(functions: Any, train: Any, held: Any, budget: Any, work: Any) -> None:
     """Iterate until a status is set or the budget is spent."""
     train, held, work = borrow(train), borrow(held), borrow(work)
-    reduce, reduce_held, direction, respond, gap, hessian, error, update = functions
+    reduce, reduce_held = _reduce(functions.reduce), _reduce(functions.reduce_held)
+    direction, respond = _direction(functions.direction), _respond(functions.respond)
+    gap, hessian = _gap(functions.gap), _hessian(functions.hessian)
+    error, update = _error(functions.error), _update(functions.update)
     want, counters, report = budget.want, work.counters, work.report
     points, iterate, m1, m2 = work.points, work.iterate, train.m1, train.m2
     u, b, sums, held_sums = work.u, work.b, work.sums, work.validation_sums

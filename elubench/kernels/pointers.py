@@ -1,34 +1,48 @@
-"""Kernels that are passed to other kernels, as pointers to their machine code.
+"""Kernels that are passed to other kernels, as the address of their machine code.
 
-Numba passes them, too, but looks for the code of each in every call: it imports a module, unpickles a
-signature and compares types, which for the eight functions of a loop takes as long as ten passes over a
-small sample. Here a kernel knows its address, and a call reads it.
+Numba passes functions, too, but looks for the code of each in every call: it imports a module, unpickles
+a signature and compares types, which for the eight functions of a loop takes as long as ten passes over
+a small sample. Here a kernel knows its address, which is a number to Numba, and :func:`pointer_to` makes
+a function of it again.
+
+As plain Python, a function stands for its address.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import types
 from numba.core import cgutils
-from numba.experimental.function_type import FunctionModel
-from numba.extending import NativeValue, register_model, unbox
+from numba.extending import intrinsic, overload
+
+from elubench.kernels._jit import JIT
+
+#: The type of an address.
+ADDRESS = types.int64
 
 
-class Pointer(types.FunctionType):  # type: ignore[misc]
-    """The type of a kernel with this signature that is an argument of another."""
+def address(dispatcher: Any) -> Any:
+    """Where the machine code of a kernel is that has been compiled."""
+    return dispatcher.elubench_address if JIT else dispatcher
 
 
-register_model(Pointer)(FunctionModel)
+def pointer_to(signature: Any) -> Callable[[Any], Any]:
+    """What makes a function of this signature, which a kernel can call, of its address."""
+    kind = types.FunctionType(signature)
 
+    @intrinsic
+    def made(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            function = cgutils.create_struct_proxy(kind)(context, builder)
+            function.jit_addr = builder.inttoptr(args[0], function.jit_addr.type)
+            return function._getvalue()
 
-@unbox(Pointer)
-def _address(kind: Any, dispatcher: Any, c: Any) -> Any:
-    """The address that :func:`elubench.kernels._jit.compiled_now` has noted."""
-    number = c.pyapi.object_getattr_string(dispatcher, "elubench_address")
-    value = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    missing = cgutils.is_null(c.builder, number)
-    with cgutils.if_likely(c.builder, c.builder.not_(missing)):
-        value.jit_addr = c.pyapi.long_as_voidptr(number)
-        c.pyapi.decref(number)
-    return NativeValue(value._getvalue(), is_error=missing)
+        return kind(ADDRESS), codegen
+
+    def pointer(address: Any) -> Any:
+        return address
+
+    overload(pointer)(lambda address: lambda address: made(address))
+    return pointer

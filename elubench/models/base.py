@@ -29,8 +29,9 @@ from numpy.typing import ArrayLike
 
 from elubench import checks
 from elubench.checks import Floats
-from elubench.kernels import layout
+from elubench.kernels import layout, many
 from elubench.kernels._jit import ready
+from elubench.kernels.many import at_points
 from elubench.kernels.signatures import Answers
 from elubench.models import directions
 from elubench.models import moments as closed_forms
@@ -270,25 +271,25 @@ class Model(ABC):
         m = e if fitted is None else self.inputs(fitted)
         count, p = points.shape
         u, b = np.empty((count, sample.d)), np.empty(count)
-        direction, respond = ready(algebra.direction), ready(algebra.respond)
-        for k, (point, along) in enumerate(zip(points, u, strict=True)):
-            b[k] = direction(point, *m, along)
+        at_points(many.directions, algebra.direction, points, *m, u, b)
         rows = sample.sums(u, b, want, even=self.even)
         sides = p if want & layout.CURVATURE else 0
         em, gradient = np.empty((2, count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, sides, sides))
         with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
-            for point, row, step, slope in zip(points, rows, em, gradient, strict=True):
-                respond(point, *m, row, step, slope)
+            at_points(many.responses, algebra.respond, points, *m, rows, em, gradient)
             if want & layout.LOG_COSH:
-                gap, losses = ready(algebra.gap), rows[:, layout.log_cosh_at(sample.d)].tolist()
-                for k, (point, loss) in enumerate(zip(points, losses, strict=True)):
-                    gaps[k] = gap(point, *m, *e, loss)
+                losses = rows[:, layout.log_cosh_at(sample.d)].copy()
+                at_points(many.gaps, algebra.gap, points, *m, *e, losses, gaps)
             if want & layout.CURVATURE:
-                bend = ready(algebra.hessian)
-                for point, row, curved in zip(points, rows, hessian, strict=True):
-                    bend(point, *m, row, curved)
+                at_points(many.hessians, algebra.hessian, points, *m, rows, hessian)
         return Answers(em, gradient, gaps, hessian)
+
+    def scales(self, moments: RawMoments, points: Floats) -> Floats:
+        """:meth:`scale` at points (k, p) that have been checked: (k, 1) or (k, d)."""
+        out = np.empty((len(points), self.n_scales(moments.m1.size)))
+        at_points(many.each, self.algebra.scale, points, *self.inputs(moments), out)
+        return out
 
     def em_step(self, sample: Sample, params: ArrayLike) -> Floats:
         """The parameters after one step of EM."""

@@ -29,7 +29,8 @@ from elubench.kernels import (
     ready,
     reduction,
 )
-from elubench.kernels.loops import Budget, Data
+from elubench.kernels.loops import Budget, Data, Functions
+from elubench.kernels.pointers import address
 from elubench.kernels.region import parallel_region
 from elubench.kernels.signatures import Answers, Own
 from elubench.kernels.tiles import Tiles
@@ -149,7 +150,7 @@ def compiled(setup: Setup, clock: Clock) -> None:
     wanted = _wanted_threads(train, held_out)
 
     def functions(threads: bool) -> Any:
-        return setup.functions(*(ready(_pass(threads and each)) for each in wanted))
+        return addresses(setup.functions(*(ready(_pass(threads and each)) for each in wanted)))
 
     size = _size(train)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
@@ -262,6 +263,11 @@ def _answers(setup: Setup, points: Floats) -> Answers:
     setup.work.u[:], setup.work.b[:], setup.work.sums[:] = data.last
     setup.note(1, data.reads)
     return answers
+
+
+def addresses(kernels: Functions) -> Functions:
+    """What the loop is given for these kernels."""
+    return Functions(*map(address, kernels))
 
 
 def _settle(setup: Setup) -> None:

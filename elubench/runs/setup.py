@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from elubench import checks
 from elubench.algorithms.base import Algorithm
 from elubench.checks import Floats
-from elubench.kernels import layout, loops, ready
+from elubench.kernels import layout, loops, many
 from elubench.kernels.loops import Functions, Work
+from elubench.kernels.many import at_points
 from elubench.models.base import Algebra, Model
 from elubench.models.known import named
 from elubench.samples import ArraySample, Sample
@@ -97,7 +98,7 @@ class Setup:
         return self.model.algebra
 
     def functions(self, reduce: Any, reduce_held: Any) -> Functions:
-        """What the compiled loop calls, with these passes over the two samples."""
+        """The kernels that the compiled loop calls, with these passes over the two samples."""
         _, direction, respond, gap, hessian, error = self.algebra
         update = self.algorithm.update
         return Functions(reduce, reduce_held, direction, respond, gap, hessian, error, update)
@@ -149,6 +150,8 @@ class Setup:
 
     def passes(self, training: Any, validations: Any) -> Any:
         """Reads of the data given to the run."""
+        if self.held is None:
+            return 1.0 * training
         share = self.train.n / self.rows
         return training * share + validations * (1.0 - share)
 
@@ -261,8 +264,7 @@ def _changed(change: Any, points: Floats, inputs: tuple[Floats, Floats]) -> Floa
     """Points (..., p) in other coordinates."""
     out = np.empty(points.shape)
     flat = (-1, points.shape[-1])
-    for given, made in zip(points.reshape(flat), out.reshape(flat), strict=True):
-        ready(change)(given, *inputs, made)
+    at_points(many.each, change, points.reshape(flat), *inputs, out.reshape(flat))
     return out
 
 

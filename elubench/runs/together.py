@@ -14,7 +14,15 @@ from elubench.kernels.interrupts import Presses
 from elubench.kernels.loops import Budget, Data, Work
 from elubench.kernels.region import parallel_region
 from elubench.kernels.tiles import aligned
-from elubench.runs.drivers import Pace, compiled, data_of, drive, driver_for, make_ready
+from elubench.runs.drivers import (
+    Pace,
+    addresses,
+    compiled,
+    data_of,
+    drive,
+    driver_for,
+    make_ready,
+)
 from elubench.runs.setup import Setup
 from elubench.runs.trace import Ended
 from elubench.samples.base import PackedSample
@@ -96,7 +104,7 @@ def _side_by_side(setups: list[Setup]) -> list[Ended]:
 def _stacked_loop(setups: list[Setup], presses: Presses) -> list[Ended]:
     first = setups[0]
     one_pass = ready(reduction.pass_serial)
-    functions = first.functions(one_pass, one_pass)
+    functions = addresses(first.functions(one_pass, one_pass))
     train = _stacked([data_of(setup.train, setup) for setup in setups])
     held = _stacked([data_of(setup.held, setup) for setup in setups])
     for setup in setups:

@@ -78,6 +78,12 @@ class Metered(Sample):
         return shape
 
     def sums(self, u: Floats, b: Floats, want: int, even: bool = False) -> Floats:
+        if len(u) == 1:  # the usual question, and the quickest answer
+            for one in self._known:
+                if one.want & want == want and one.b == b[0] and (one.u == u[0]).all():
+                    rows: Floats = one.row[None, : layout.width(self.d, want)]
+                    self.last = u, b, rows
+                    return rows
         known: list[Floats | None] = []
         if self._known or (self._shape is not None and self.d > 1):
             with np.errstate(all="ignore"):  # too large to square
