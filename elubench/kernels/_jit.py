@@ -194,7 +194,7 @@ def is_ready(dispatcher: Any) -> bool:
 
 def ready(dispatcher: Any) -> Any:
     """Return the kernel, ready for Python to call it: compiled, or not worth it yet."""
-    if is_ready(dispatcher) or 0 < dispatcher.elubench_calls < _COLD:
+    if not JIT or dispatcher.overloads or 0 < dispatcher.elubench_calls < _COLD:
         return dispatcher
     if dispatcher.elubench_calls == 0:
         dispatcher.elubench_calls = 1
@@ -213,19 +213,11 @@ def compiled_now(dispatcher: Any) -> Any:
                 with held(), _no_collection():
                     dispatcher.compile(dispatcher.elubench_signature)
                     dispatcher.disable_compile()
-                    _note_address(dispatcher)
                 spent = time.perf_counter() - begun
                 _compile_seconds += spent
                 if _listeners and dispatcher.stats.cache_misses:
                     _listeners[-1](spent)
     return dispatcher
-
-
-def _note_address(dispatcher: Any) -> None:
-    """Keep where the machine code is, for kernels that this one is passed to."""
-    (result,) = dispatcher.overloads.values()
-    name = result.fndesc.llvm_func_name
-    dispatcher.elubench_address = result.library.get_pointer_to_function(name)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A model's compiled functions at many points, in one call from Python.
 
-:func:`at_points` calls a kernel of this module with one of a model's functions: point by point in Python
-until the latter is compiled.
+:func:`at_points` calls a kernel of this module with one of a model's functions: as plain Python, point by
+point, until both are compiled.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def at_points(caller: Any, function: Any, points: Any, *given: Any) -> None:
     """Call a kernel of this module with a function of a model's, points, and the rest."""
     if not JIT:
         caller(function, points, *given)
-    elif is_ready(ready(function)):
-        ready(caller)(address(function), points, *given)
+    elif is_ready(ready(function)) and is_ready(ready(caller)):
+        caller(address(function), points, *given)
     else:
+        caller.elubench_calls += 1  # after a number of them, it is compiled
         caller.py_func(function, points, *given)

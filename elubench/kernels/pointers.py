@@ -25,7 +25,15 @@ ADDRESS = types.int64
 
 def address(dispatcher: Any) -> Any:
     """Where the machine code of a kernel is that has been compiled."""
-    return dispatcher.elubench_address if JIT else dispatcher
+    if not JIT:
+        return dispatcher
+    try:
+        return dispatcher.elubench_address
+    except AttributeError:
+        made = dispatcher.get_compile_result(dispatcher.elubench_signature)
+        found = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        dispatcher.elubench_address = found
+        return found
 
 
 def pointer_to(signature: Any) -> Callable[[Any], Any]:

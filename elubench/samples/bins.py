@@ -106,10 +106,13 @@ class Bins:
                     ready(adding)(rows, own, place, room, outside, found)
             sums = room.total[0].reshape(-1, quadrature.POWERS)[:-1]
             self._push(1, np.ldexp(sums, shift) if shift else sums.copy())
-            where = np.concatenate([at[:count] for at, count in zip(outside, found, strict=False)])
-            check_rows(rows[where], X)
-            kept = np.ones(len(where)) if weights is None else own[where]
-            self._outside.append((rows[where][kept > 0.0], np.ldexp(kept[kept > 0.0], shift)))
+            if found.any():
+                where = np.concatenate(
+                    [at[:count] for at, count in zip(outside, found, strict=False)]
+                )
+                check_rows(rows[where], X)
+                kept = np.ones(len(where)) if weights is None else own[where]
+                self._outside.append((rows[where][kept > 0.0], np.ldexp(kept[kept > 0.0], shift)))
             self.n_weighted += int(len(rows) if weights is None else np.count_nonzero(own))
         self.n += len(X)
 
