@@ -1,7 +1,7 @@
 """A model's compiled functions at many points, in one call from Python.
 
-:func:`at_points` calls a kernel of this module with one of a model's functions: as plain Python, point by
-point, until both are compiled.
+:func:`at_points` calls a kernel of this module with one of a model's functions: as plain Python, point
+by point, until both are compiled.
 """
 
 from __future__ import annotations
