@@ -302,18 +302,14 @@ if JIT:
 
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end.
-
-        Into the level-2 cache: few lines can be on their way to that of level 1 at a time, too few to
-        hide how long the memory takes, and from level 2 they come soon enough.
-        """
+        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i32 = ir.IntType(32)
             where = pointer(context, builder, signature.args[0], *args)
             kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
             prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-            builder.call(prefetch, [where, i32(0), i32(2), i32(1)])
+            builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
             return context.get_dummy_value()
 
         return types.void(data, types.int64), codegen

@@ -26,13 +26,12 @@ from elubench.kernels.lanes import (
 )
 from elubench.kernels.layout import M1, W, m2_at
 from elubench.kernels.sums import plus
-from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, STRETCH, aligned
+from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, LARGEST, ROWS, STRETCH, aligned
 from elubench.kernels.transposing import gather, move_eight, move_four
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3
 
 
-_AHEAD = 2048  # numbers from those that are packed to those that are fetched: 16 KiB
 _PARTS = 32  # in which threads share the blocks: none is left with much when another has finished
 
 
@@ -124,11 +123,11 @@ def _fill(source: Any, begin: int, by_row: int, by_column: int, valid: int, x: A
         row, done = begin + first * by_row, 0
         if by_row == 1:
             for j in range(d):
-                fetch(source, row + j * by_column + _AHEAD)
+                fetch(source, row + j * by_column + AHEAD)
                 store(x, j * ROWS + first, load(source, row + j * by_column))
             continue
         for j in range(d):
-            fetch(source, row + j * LINE + _AHEAD)
+            fetch(source, row + j * LINE + AHEAD)
         if by_column == 1:
             for j in range(0, d - 7, 8):
                 move_eight(source, row + j, by_row, x, j * ROWS + first, np.int64(ROWS))

@@ -19,8 +19,9 @@ ROWS = WIDE  # of a tile
 STRETCH = 16
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
 #: Numbers from those that are summed to those that are fetched, where arithmetic takes longer than
-#: reading: 64 KiB. Where reading takes longer, the processor's own fetching must not be disturbed.
-AHEAD = 8192
+#: reading: 16 KiB, half of a small level-1 cache. Where reading takes longer, the processor's own
+#: fetching must not be disturbed.
+AHEAD = 2048
 
 PAGE = 512  # numbers in a page of memory
 
