@@ -151,10 +151,9 @@ def more_gone(gone: Any, square: Any, left: Any) -> Any:
 @kernel("exact", inline=True, counted=False)
 def more_grown(grown: Any, t: Any) -> Any:
     """A product of 1 + t, for further rows; t is tanh |y|."""
-    grown = grown + grown * part(t, 0)
-    grown = grown + grown * part(t, 1)
-    grown = grown + grown * part(t, 2)
-    return grown + grown * part(t, 3)
+    one, two = 1.0 + part(t, 0), 1.0 + part(t, 1)
+    one, two = one + one * part(t, 2), two + two * part(t, 3)
+    return grown * (one * two)
 
 
 @kernel("exact")

@@ -160,58 +160,72 @@ def add_pairs(
                 _add_some(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
 
 
+@kernel("exact", inline=True, counted=False)
+def _curved_two(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> Any:
+    """Sums of c, c x and c x x^T for two coordinates, from this lane on."""
+    w, s0, s1 = zeros_register(), zeros_register(), zeros_register()
+    s00, s10, s11 = zeros_register(), zeros_register(), zeros_register()
+    for tile in range(begin, end):
+        for i in range(lane, ROWS, LANES):
+            value, k = load_register(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
+            x0, x1 = load_register(data, k), load_register(data, k + ROWS)
+            p, q = rounded(value, x0), rounded(value, x1)
+            w, s0, s1 = w + value, s0 + p, s1 + q
+            s00, s10, s11 = s00 + p * x0, s10 + q * x0, s11 + q * x1
+    return w, s0, s1, s00, s10, s11
+
+
+@kernel("exact", inline=True, counted=False)
+def _curved_four(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> Any:
+    """The same for three or four; the third stands in for the fourth where there is none."""
+    w, s0, s1, s2, s3 = zeros_register(), *_nothing()
+    s00, s10, s11, s20 = _nothing()
+    s21, s22, s30, s31 = _nothing()
+    s32, s33, beyond = zeros_register(), zeros_register(), (d - 1) * ROWS
+    for tile in range(begin, end):
+        for i in range(lane, ROWS, LANES):
+            value, k = load_register(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
+            x0, x1, x2, x3 = _loaded(data, k, k + ROWS, k + 2 * ROWS, k + beyond)
+            p, q = rounded(value, x0), rounded(value, x1)
+            w, s0, s1 = w + value, s0 + p, s1 + q
+            s00, s10, s11 = s00 + p * x0, s10 + q * x0, s11 + q * x1
+            p, q = rounded(value, x2), rounded(value, x3)
+            s2, s20, s21, s22 = s2 + p, s20 + p * x0, s21 + p * x1, s22 + p * x2
+            s3, s30, s31 = s3 + q, s30 + q * x0, s31 + q * x1
+            s32, s33 = s32 + q * x2, s33 + q * x3
+    return w, s0, s1, s2, s3, s00, s10, s11, s20, s21, s22, s30, s31, s32, s33
+
+
 @kernel("exact", counted=False)
 def add_curvature(c: Any, data: Any, begin: int, end: int, d: int, out: Any) -> None:
-    """Add the sums of c, c x and c x x^T of the tiles from begin to end, for 2 to 4 coordinates.
-
-    Two coordinates are taken at a time. The third stands in for the fourth where there is none.
-    """
-    curved, a0, a1 = zeros_register(), zeros_register(), zeros_register()
-    a00, a10, a11 = zeros_register(), zeros_register(), zeros_register()
-    for lane in range(0, LANES, REGISTER):
-        w, s0, s1 = zeros_register(), zeros_register(), zeros_register()
-        s00, s10, s11 = zeros_register(), zeros_register(), zeros_register()
-        for tile in range(begin, end):
-            for i in range(lane, ROWS, LANES):
-                value, k = load_register(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
-                x0, x1 = load_register(data, k), load_register(data, k + ROWS)
-                p, q = rounded(value, x0), rounded(value, x1)
-                w, s0, s1 = w + value, s0 + p, s1 + q
-                s00, s10, s11 = s00 + p * x0, s10 + q * x0, s11 + q * x1
-        curved, a0, a1 = curved + w, a0 + s0, a1 + s1
-        a00, a10, a11 = a00 + s00, a10 + s10, a11 + s11
-    at = c2_at(d)
-    out[c0_at(d)] += added(curved)
-    out[c1_at(d)] += added(a0)
-    out[c1_at(d) + 1] += added(a1)
-    out[at] += added(a00)
-    out[at + 1] += added(a10)
-    out[at + 2] += added(a11)
+    """Add the sums of c, c x and c x x^T of the tiles from begin to end, for 2 to 4 coordinates."""
+    at, single = c2_at(d), c1_at(d)
     if d == 2:
+        w, s0, s1, s00, s10, s11 = _curved_two(c, data, begin, end, d, np.int64(0))
+        if REGISTER < LANES:
+            more = _curved_two(c, data, begin, end, d, np.int64(REGISTER))
+            w, s0, s1 = w + more[0], s0 + more[1], s1 + more[2]
+            s00, s10, s11 = s00 + more[3], s10 + more[4], s11 + more[5]
+        out[c0_at(d)] += added(w)
+        out[single] += added(s0)
+        out[single + 1] += added(s1)
+        out[at] += added(s00)
+        out[at + 1] += added(s10)
+        out[at + 2] += added(s11)
         return
-    beyond = (d - 1) * ROWS
-    a2, a3 = zeros_register(), zeros_register()
-    a20, a21, a22 = zeros_register(), zeros_register(), zeros_register()
-    a30, a31, a32, a33 = _nothing()
-    for lane in range(0, LANES, REGISTER):
-        s2, s3 = zeros_register(), zeros_register()
-        s20, s21, s22 = zeros_register(), zeros_register(), zeros_register()
-        s30, s31, s32, s33 = _nothing()
-        for tile in range(begin, end):
-            for i in range(lane, ROWS, LANES):
-                value, k = load_register(c, (tile - begin) * ROWS + i), tile * d * ROWS + i
-                x0, x1, x2, x3 = _loaded(data, k, k + ROWS, k + 2 * ROWS, k + beyond)
-                p = rounded(value, x2)
-                s2, s20, s21, s22 = s2 + p, s20 + p * x0, s21 + p * x1, s22 + p * x2
-                p = rounded(value, x3)
-                s3, s30, s31 = s3 + p, s30 + p * x0, s31 + p * x1
-                s32, s33 = s32 + p * x2, s33 + p * x3
-        a2, a20, a21, a22 = a2 + s2, a20 + s20, a21 + s21, a22 + s22
-        a3, a30, a31, a32, a33 = a3 + s3, a30 + s30, a31 + s31, a32 + s32, a33 + s33
-    out[c1_at(d) + 2] += added(a2)
-    out[at + 3] += added(a20)
-    out[at + 4] += added(a21)
-    out[at + 5] += added(a22)
+    w, s0, s1, s2, s3, s00, s10, s11, s20, s21, s22, s30, s31, s32, s33 = _curved_four(
+        c, data, begin, end, d, np.int64(0)
+    )
+    if REGISTER < LANES:
+        more = _curved_four(c, data, begin, end, d, np.int64(REGISTER))
+        w, s0, s1, s2, s3 = w + more[0], s0 + more[1], s1 + more[2], s2 + more[3], s3 + more[4]
+        s00, s10, s11, s20 = s00 + more[5], s10 + more[6], s11 + more[7], s20 + more[8]
+        s21, s22, s30, s31 = s21 + more[9], s22 + more[10], s30 + more[11], s31 + more[12]
+        s32, s33 = s32 + more[13], s33 + more[14]
+    out[c0_at(d)] += added(w)
+    _add_some(s0, s1, s2, s3, np.int64(0), d, out, single)
+    add_four(out, at, s00, s10, s11, s20)
+    out[at + 4] += added(s21)
+    out[at + 5] += added(s22)
     if d > 3:
-        out[c1_at(d) + 3] += added(a3)
-        _add_some(a30, a31, a32, a33, np.int64(0), d, out, at + 6)
+        add_four(out, at + 6, s30, s31, s32, s33)

@@ -176,6 +176,19 @@ def _add_line(c: Any, data: Any, begin: int, end: int, out: Any) -> None:
     out[c2_at(d)] += added(r)
 
 
+@kernel("exact", inline=True, counted=False)
+def _lost(c: Any, a: Any, rows: int, gone: Any, grown: Any, far: Any) -> Any:
+    """Take rows of tanh in c, with |y| in a, to the sums of the loss; c becomes 1 - tanh^2."""
+    for i in range(0, rows, ROWS):
+        t = load_wide(c, i)
+        square = rounded(t, t)
+        left = 1.0 - square
+        gone, grown = more_gone(gone, square, left), more_grown(grown, absolute(t))
+        far = plus(far, load_wide(a, i))
+        store(c, i, left)
+    return gone, grown, far
+
+
 @kernel("exact", counted=False)
 def add_with_loss(
     data: Any,
@@ -190,13 +203,15 @@ def add_with_loss(
     want: int,
     out: Any,
 ) -> None:
-    """The same, with LC and what else is wanted; c is room for the rows of a stretch.
+    """The same, with LC and what else is wanted; c is room for two numbers per row of a stretch.
 
-    Accumulators of the loss stay in registers, since they belong to one stretch.
+    Rows that count once are taken to the loss after they are summed: tanh needs all registers.
     """
     d = u.size
     s = s[_away(s, align_stack()) :]
+    a = c[STRETCH * ROWS :]
     strip = strip_tiles(d) if want & CURVATURE else np.int64(STRETCH)
+    ones = n // ROWS if weights.shape[0] == 0 else np.int64(0)  # tiles of rows that count once
     for stretch in range(begin, end, STRETCH):
         _clear(s, d)
         last = min(stretch + STRETCH, end)
@@ -206,18 +221,17 @@ def add_with_loss(
             stop = min(first + strip, last)
             for tile in range(first, stop):
                 at = tile * d * ROWS
-                y = _project(data, at, d, u, b)
+                y, here = _project(data, at, d, u, b), (tile - first) * ROWS
                 t = tanh(y)
-                square = rounded(t, t)
-                left = 1.0 - square
-                if weights.shape[0] == 0 and n - tile * ROWS >= ROWS:
-                    gone = more_gone(gone, square, left)
-                    grown = more_grown(grown, absolute(t))
-                    far = plus(far, absolute(y))
+                if tile < ones:
+                    store(c, here, t)
+                    store(a, here, absolute(y))
                 else:
                     single = plus(single, weighed(log_cosh(y), weights, tile, n))
-                store(c, (tile - first) * ROWS, weighed(left, weights, tile, n))
-                _add_moments(weighed(t, weights, tile, n), data, at, d, s)
+                    store(c, here, weighed(1.0 - rounded(t, t), weights, tile, n))
+                    t = weighed(t, weights, tile, n)
+                _add_moments(t, data, at, d, s)
+            gone, grown, far = _lost(c, a, (min(stop, ones) - first) * ROWS, gone, grown, far)
             if want & CURVATURE and d == 1:
                 _add_line(c, data, first, stop, out)
             elif want & CURVATURE and d <= 4:

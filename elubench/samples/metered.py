@@ -85,7 +85,7 @@ class Metered(Sample):
                     self.last = u, b, rows
                     return rows
         known: list[Floats | None] = []
-        if self._known or (self._shape is not None and self.d > 1):
+        if self._known or (self._shape is not None and self._may_be_short(u)):
             with np.errstate(all="ignore"):  # too large to square
                 sizes = np.sqrt(u**2 @ self.moments().m2) + np.abs(b)
                 if self._known or (sizes <= _SHORT).any():
@@ -104,6 +104,11 @@ class Metered(Sample):
                     rows[place] = row[: rows.shape[1]]
         self.last = u, b, rows
         return rows
+
+    def _may_be_short(self, u: Floats) -> bool:
+        """Whether a direction may be one along which tanh is the identity, by its first coordinate."""
+        spread = math.sqrt(self.moments().m2[0])
+        return bool(min(map(abs, u[:, 0].tolist())) * spread <= _SHORT)
 
     def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
         return self.inner.reads_for(u, b, want)
