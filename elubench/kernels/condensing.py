@@ -21,7 +21,7 @@ from elubench.kernels.lanes import LANES, fetch, load, store, zeros
 from elubench.kernels.quadrature import POWERS
 from elubench.kernels.tiles import AHEAD
 
-PART_ROWS = 131072  # that one thread sums at a time, at most
+PART_ROWS = 262144  # that one thread sums at a time, at most
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from elubench.kernels import signatures
@@ -74,10 +75,12 @@ def hessians(function: Any, points: Any, m1: Any, m2: Any, rows: Any, out: Any) 
 
 def at_points(caller: Any, function: Any, points: Any, *given: Any) -> None:
     """Call a kernel of this module with a function of a model's, points, and the rest."""
-    if not JIT:
-        caller(function, points, *given)
-    elif is_ready(ready(function)) and is_ready(ready(caller)):
+    if JIT and is_ready(ready(function)) and is_ready(ready(caller)):
         caller(address(function), points, *given)
-    else:
+        return
+    plainly = caller
+    if JIT:
         caller.elubench_calls += 1  # after a number of them, it is compiled
-        caller.py_func(function, points, *given)
+        plainly = caller.py_func
+    with np.errstate(all="ignore"):  # NaN is an answer
+        plainly(function, points, *given)

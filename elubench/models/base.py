@@ -276,13 +276,12 @@ class Model(ABC):
         sides = p if want & layout.CURVATURE else 0
         em, gradient = np.empty((2, count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, sides, sides))
-        with np.errstate(all="ignore"):  # NaN is an answer, also where kernels are plain Python
-            at_points(many.responses, algebra.respond, points, *m, rows, em, gradient)
-            if want & layout.LOG_COSH:
-                losses = rows[:, layout.log_cosh_at(sample.d)].copy()
-                at_points(many.gaps, algebra.gap, points, *m, *e, losses, gaps)
-            if want & layout.CURVATURE:
-                at_points(many.hessians, algebra.hessian, points, *m, rows, hessian)
+        at_points(many.responses, algebra.respond, points, *m, rows, em, gradient)
+        if want & layout.LOG_COSH:
+            losses = rows[:, layout.log_cosh_at(sample.d)].copy()
+            at_points(many.gaps, algebra.gap, points, *m, *e, losses, gaps)
+        if want & layout.CURVATURE:
+            at_points(many.hessians, algebra.hessian, points, *m, rows, hessian)
         return Answers(em, gradient, gaps, hessian)
 
     def scales(self, moments: RawMoments, points: Floats) -> Floats:

@@ -167,7 +167,9 @@ class CondensedSample(PackedSample):
 
     def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
         far = self._far(u, b)
-        of_all = 0 if far is None else int(np.count_nonzero(far))
+        if far is None:
+            return [(Read(PASS, want, len(u)), self.share)]
+        of_all = int(np.count_nonzero(far))
         made = [(of_all, 1.0), (len(u) - of_all, self.share)]
         return [(Read(PASS, want, count), share) for count, share in made if count]
 
