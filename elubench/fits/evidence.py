@@ -20,8 +20,9 @@ from elubench.fits.regimes import (
     TWO_MODES,
     Signs,
 )
-from elubench.kernels import layout, many, ready, reduction
-from elubench.kernels.many import at_points
+from elubench.kernels import layout, ready
+from elubench.kernels.em_derivative import em_derivative
+from elubench.kernels.pointers import calling
 from elubench.models import Model
 from elubench.models.directions import BLOCK, REFINEMENTS
 from elubench.samples import Sample
@@ -136,48 +137,17 @@ _Derivative = tuple[float, Floats | None, tuple[Floats, Floats], int]
 def _by_curvature(
     model: Model, sample: Sample, params: Floats, units: Floats, h: float
 ) -> _Derivative:
-    """From one pass with curvature.
-
-    The data enter EM's step through T0 and T1, and these through b and u, with the derivatives C0, C1
-    and C2; the rest is algebra, and differences of it cost nothing.
-    """
-    inputs, p, d = model.inputs(sample.moments()), len(params), sample.d
-
-    def directions(points: Floats) -> tuple[Floats, Floats]:
-        """u and b at points (k, p)."""
-        u, b = np.empty((len(points), d)), np.empty(len(points))
-        at_points(many.directions, model.algebra.direction, points, *inputs, u, b)
-        return u, b
-
-    def answers(rows: Floats) -> tuple[Floats, Floats]:
-        """EM steps and gradients (k, p) at the parameters, for rows of sums (k, width)."""
-        em, gradient = np.empty((2, len(rows), p))
-        points = np.tile(params, (len(rows), 1))
-        at_points(many.responses, model.algebra.respond, points, *inputs, rows, em, gradient)
-        return em, gradient
-
-    moves = h * np.diag(units)
-    u, b = directions(np.concatenate([params[None], params + moves, params - moves]))
-    want = layout.LOG_COSH | layout.CURVATURE
-    row = sample.sums(u[:1], b[:1], want, even=model.even)[0]
-    curved = np.empty((d + 1, d + 1))
-    curved[0, 0] = row[layout.c0_at(d)]
-    curved[0, 1:] = curved[1:, 0] = row[layout.c1_at(d) : layout.c2_at(d)]
-    curved[1:, 1:] = reduction.unpack_symmetric(row[layout.c2_at(d) :], d)
-    inner = np.vstack([b[1:], u[1:].T])
-    inner = inner[:, :p] - inner[:, p:]
-    places = [layout.T0, *range(layout.T1, layout.T1 + d)]
-    sizes = 1e-4 * np.array([1.0 - abs(row[layout.T0]), *units[:d]])
-    rows = np.tile(row, (2 * (d + 1) + 1, 1))
-    rows[range(d + 1), places] += sizes
-    rows[range(d + 1, 2 * (d + 1)), places] -= sizes
-    em, gradient = answers(rows)
-    outer = (em[: d + 1] - em[d + 1 : -1]).T / (2.0 * sizes)
-    derivative = outer @ curved @ inner / (2.0 * h) / units[:, None]  # in units of the scale
-    here = em[-1], gradient[-1]
+    """From one pass with curvature."""
+    algebra, inputs, p = model.algebra, model.inputs(sample.moments()), len(params)
+    u, b = np.empty((1, sample.d)), np.empty(1)
+    b[0] = ready(algebra.direction)(params, *inputs, u[0])
+    row = sample.sums(u, b, layout.LOG_COSH | layout.CURVATURE, even=model.even)[0]
+    derivative, here = np.empty((p, p)), np.empty((2, p))
+    functions = algebra.direction, algebra.respond
+    calling(em_derivative, *functions)(params, *inputs, units, h, row, derivative, *here)
     if not np.isfinite(derivative).all():
-        return math.nan, None, here, 1
-    return _spectral_radius(derivative), derivative, here, 1
+        return math.nan, None, (here[0], here[1]), 1
+    return _spectral_radius(derivative), derivative, (here[0], here[1]), 1
 
 
 def _spectral_radius(matrix: Floats) -> float:

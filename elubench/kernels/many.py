@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import types
 
 from elubench.kernels import signatures
-from elubench.kernels._jit import JIT, is_ready, kernel, ready
-from elubench.kernels.pointers import ADDRESS, address, pointer_to
+from elubench.kernels._jit import kernel
+from elubench.kernels.pointers import ADDRESS, calling, pointer_to
 
 _vector, _matrix = types.float64[::1], types.float64[:, ::1]
 _change = pointer_to(signatures.CHANGE)
@@ -75,12 +74,4 @@ def hessians(function: Any, points: Any, m1: Any, m2: Any, rows: Any, out: Any) 
 
 def at_points(caller: Any, function: Any, points: Any, *given: Any) -> None:
     """Call a kernel of this module with a function of a model's, points, and the rest."""
-    if JIT and is_ready(ready(function)) and is_ready(ready(caller)):
-        caller(address(function), points, *given)
-        return
-    plainly = caller
-    if JIT:
-        caller.elubench_calls += 1  # after a number of them, it is compiled
-        plainly = caller.py_func
-    with np.errstate(all="ignore"):  # NaN is an answer
-        plainly(function, points, *given)
+    calling(caller, function)(points, *given)

@@ -11,13 +11,15 @@ As plain Python, a function stands for its address.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from elubench.kernels._jit import JIT
+from elubench.kernels._jit import JIT, is_ready, ready
 
 #: The type of an address.
 ADDRESS = types.int64
@@ -34,6 +36,25 @@ def address(dispatcher: Any) -> Any:
         found = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
         dispatcher.elubench_address = found
         return found
+
+
+def calling(caller: Any, *functions: Any) -> Any:
+    """A kernel with the functions that it is to call, which come first among its arguments.
+
+    Until all are compiled, it runs as it is written.
+    """
+    if JIT and all(is_ready(ready(each)) for each in (*functions, caller)):
+        return partial(caller, *map(address, functions))
+    plainly = caller
+    if JIT:
+        caller.elubench_calls += 1  # after a number of them, it is compiled
+        plainly = caller.py_func
+
+    def called(*given: Any) -> None:
+        with np.errstate(all="ignore"):  # NaN is an answer
+            plainly(*functions, *given)
+
+    return called
 
 
 def pointer_to(signature: Any) -> Callable[[Any], Any]:
