@@ -16,7 +16,7 @@ from elubench.samples import Sample
 # gain in log-likelihood at which NewtonAnderson stops, and for few rows, where a pass costs nothing
 _PRECISION, _PRECISION_OF_FEW, _FEW = 1e-4, 1e-6, 1 << 15
 # where the rows show one Gaussian: more digits would be those of noise
-_PRECISION_OF_NOISE = 0.01
+_COARSE = NewtonAnderson(0.01)
 #: So few numbers have more maxima, and cost nothing.
 FEW_NUMBERS = 4_000
 _SMALL = 0.01  # share of EM's step at the radius, in standard deviations
@@ -53,7 +53,7 @@ def eased(algorithm: Algorithm, model: Model, sample: Sample) -> Algorithm:
     """
     if not isinstance(algorithm, NewtonAnderson) or sample.n <= _FEW or _has_valleys(model):
         return algorithm
-    return NewtonAnderson(_PRECISION_OF_NOISE).resolve(model)
+    return _COARSE.resolve(model)
 
 
 def joined(model: Model, algorithm: Algorithm, sample: Sample) -> bool:

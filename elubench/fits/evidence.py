@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -107,10 +108,10 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     p, d = len(params), sample.d
     units, spread = np.ones(p), np.sqrt(model.scale(sample, params))
     units[: p - model.extra].reshape(-1, len(spread))[:] = spread
-    apart = 0.5 * (params - model.swapped(params))
+    apart = 0.5 * (params - model.swapped(params)) / units
     # on the curve the scale falls as components move apart: stay well within one scale. Where EM crawls
     # 1 - factor is as small as n^(-3/4): h must not hide it
-    h = 1e-6 / (1.0 + float((np.abs(apart) / units).max()) * math.sqrt(d))
+    h = 1e-6 / (1.0 + float(np.abs(apart).max()) * math.sqrt(d))
     by = _by_curvature if d <= NewtonAnderson.up_to else _by_subspace
     with np.errstate(all="ignore"):  # NaN where the gradient overflows
         largest, derivative, (em, gradient), passes = by(model, sample, params, units, h)
@@ -119,12 +120,12 @@ def contraction(model: Model, sample: Sample, params: Floats) -> tuple[float, fl
     if math.isnan(largest):
         return math.nan, math.nan, passes
     factor = min(largest, 1.0)
-    gain = first / max(1.0 - factor, np.finfo(float).eps)
+    gain = first / max(1.0 - factor, sys.float_info.epsilon)
     if derivative is not None and largest < 1.0 - _SINGULAR:
         series = 0.5 * float(slopes @ np.linalg.solve(np.eye(p) - derivative, step))
         gain = min(gain, series) if series > 0.0 else gain
     if largest < 1.0 + h:  # else this is a saddle
-        reach = max(float(np.linalg.norm(apart / units)), float(sample.n_weighted) ** -0.125)
+        reach = max(math.sqrt(float(apart @ apart)), float(sample.n_weighted) ** -0.125)
         gain = min(gain, slope * reach)
     return factor, float(sample.n_weighted * gain), passes
 

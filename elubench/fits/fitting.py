@@ -270,14 +270,16 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
         )
     if m.weight != sample.n:
         notes.append(f"rows count as often as their weights say: n = {m.weight:.6g} for the tests")
-    with np.errstate(over="ignore"):
-        away = np.abs(m.m1 - model.centre(m)) / np.sqrt(np.maximum(variance, sys.float_info.min))
-        offset = float(away.max()) * math.sqrt(m.weight)
-    if offset > 5.0:
-        notes.append(
-            f"the {model.name} model is symmetric about 0, but the mean of X is {offset:.3g} "
-            "standard errors away from 0; subtract a centre, or use the general model"
-        )
+    if not model.translates:
+        with np.errstate(over="ignore"):
+            spread = np.sqrt(np.maximum(variance, sys.float_info.min))
+            away = np.abs(m.m1 - model.centre(m)) / spread
+            offset = float(away.max()) * math.sqrt(m.weight)
+        if offset > 5.0:
+            notes.append(
+                f"the {model.name} model is symmetric about 0, but the mean of X is {offset:.3g} "
+                "standard errors away from 0; subtract a centre, or use the general model"
+            )
     if held is not None:
         notes.append(
             f"{held.n:,} rows were held out; the iterate with the best likelihood on them was kept"

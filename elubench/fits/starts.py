@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -218,12 +219,13 @@ def _ranked(
     """
     with np.errstate(all="ignore"):  # a part of a single row: uncompiled kernels warn of 0 / 0
         answers = model.evaluate(sample, points, want)
-        known = answers.gap if want else 0.0
-        gaps = np.where(np.isfinite(answers.em.sum(axis=1) + known), known, np.inf)
-    usable = int(np.count_nonzero(gaps < np.inf))
-    if not usable:
+        sizes = answers.em.sum(axis=1) + (answers.gap if want else 0.0)
+    order = [place for place, size in enumerate(sizes.tolist()) if math.isfinite(size)]
+    if not order:
         return None
-    order = np.argsort(gaps, kind="stable")[: min(count, usable)]
+    if want:
+        order.sort(key=answers.gap.tolist().__getitem__)
+    del order[count:]
     after = answers.em[order]
     if not (model.scales(sample.moments(), after) > narrow).all():
         raise TwoPoints(

@@ -178,7 +178,8 @@ def _curved_two(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> A
 @kernel("exact", inline=True, counted=False)
 def _curved_four(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> Any:
     """The same for three or four; the third stands in for the fourth where there is none."""
-    w, s0, s1, s2, s3 = zeros_register(), *_nothing()
+    w = zeros_register()
+    s0, s1, s2, s3 = _nothing()
     s00, s10, s11, s20 = _nothing()
     s21, s22, s30, s31 = _nothing()
     s32, s33, beyond = zeros_register(), zeros_register(), (d - 1) * ROWS

@@ -173,7 +173,8 @@ class Model(ABC):
 
     def variance(self, moments: RawMoments) -> Floats:
         """Variance (d,) of each coordinate under the one Gaussian."""
-        return np.full(moments.m1.size, (moments.m2 - self.centre(moments) ** 2).mean())
+        d = moments.m1.size
+        return np.full(d, (moments.m2 - self.centre(moments) ** 2).sum() / d)
 
     def spread(self, moments: RawMoments) -> Floats:
         """Standard deviation (d,) of each coordinate under the one Gaussian: the unit of starts."""

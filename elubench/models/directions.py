@@ -62,23 +62,31 @@ def splits(sample: Sample, centre: Floats, units: Floats) -> tuple[Floats, Float
     steps, asides = [], []
     for place, along in enumerate(axes):
         most = min(single, float(tails[place])) if tails[place] > 0.0 else single
-        grid = [(_FAR, x) for x in _UNEQUAL[::2]]
+        grid = _GRID_OF_OTHERS
         if place == 0:
-            grid = [(_FAR, x) for x in _UNEQUAL] + [(_NEAR, x) for x in _UNEQUAL[:3]]
-            small = 2.0 * _UNEQUAL[-1]
+            grid, small = list(_GRID), 2.0 * _UNEQUAL[-1]
             while small < most:
-                grid.append((_FAR, small))
+                grid += _parts(_FAR, small)
                 small *= 2.0
-            grid.append((_FAR, single))
-        sizes = []
-        for share, x in grid:
-            if x <= most or x <= _UNEQUAL[1]:
-                step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
-                sizes += [(step, aside), (step, -aside)] if x > 1.0 else [(step, aside)]
-        step_sizes, aside_sizes = np.array(sizes).T
-        steps.append(np.outer(step_sizes, along))
-        asides.append(np.outer(aside_sizes, along))
+            grid += _parts(_FAR, single)
+        sizes = np.array([pair for x, *pair in grid if x <= most or x <= _UNEQUAL[1]])
+        steps.append(sizes[:, :1] * along)
+        asides.append(sizes[:, 1:] * along)
     return np.concatenate(steps), np.concatenate(asides), passes + 1
+
+
+def _parts(share: float, x: float) -> list[tuple[float, float, float]]:
+    """x, half the distance of the parts and their middle, in standard deviations: both ways round."""
+    step, aside = 0.5 * share * (x + 1.0 / x), 0.5 * share * (x - 1.0 / x)
+    return [(x, step, aside), (x, step, -aside)] if x > 1.0 else [(x, step, aside)]
+
+
+# along the first direction, and along the others
+_GRID = [
+    *(part for x in _UNEQUAL for part in _parts(_FAR, x)),
+    *(part for x in _UNEQUAL[:3] for part in _parts(_NEAR, x)),
+]
+_GRID_OF_OTHERS = [part for x in _UNEQUAL[::2] for part in _parts(_FAR, x)]
 
 
 def kurtosis(sample: Sample, centre: Floats, units: Floats, axes: Floats) -> Floats:

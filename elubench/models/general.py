@@ -150,8 +150,9 @@ class General(Model):
 
     def one_gaussian_loss(self, fitted: RawMoments, evaluated: RawMoments) -> float:
         d = fitted.m1.size
-        v0 = float((fitted.m2 - fitted.m1**2).mean())
-        ve = float((evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2).mean())
+        v0 = ve = float((fitted.m2 - fitted.m1**2).sum()) / d
+        if evaluated is not fitted:
+            ve = float((evaluated.m2 - 2.0 * fitted.m1 * evaluated.m1 + fitted.m1**2).sum()) / d
         return 0.5 * d * (math.log(2.0 * math.pi * v0) + ve / v0)
 
 

@@ -29,6 +29,10 @@ _PER_DECADE = 64
 _TRACE_BYTES = 8e6
 
 
+# as it is written: from Python, that is quicker than to ask Numba
+_record = getattr(loops.record, "py_func", loops.record)
+
+
 class StationaryStartWarning(UserWarning):
     """Both components start at the same place, which EM and gradient steps cannot leave."""
 
@@ -133,7 +137,7 @@ class Setup:
 
     def record(self, validation: float) -> None:
         """Keep the iterate for the trace."""
-        loops.record(validation, self.work)
+        _record(validation, self.work)
 
     def note(self, passes: int, read: list[tuple[Read, float]]) -> None:
         """Count passes that a driver made itself, with what was read in them."""
