@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -108,10 +108,9 @@ def make_ready(setup: Setup, driver: Driver) -> None:
 def _called(setup: Setup, driver: Driver) -> list[Any]:
     """The kernels that a driver calls."""
     if driver is compiled:
-        train = data_of(setup.train, setup)
-        threads = _wanted_threads(train, data_of(setup.held, setup))
-        kernels = [loops.loop, *setup.functions(*map(_pass, threads))]
-        if any(threads) and _size(train) < CERTAIN:
+        read = _read(setup)
+        kernels = [loops.loop, *setup.functions(*map(_pass, read.threads))]
+        if any(read.threads) and read.size < CERTAIN:
             kernels.append(_pass(False))
     else:
         algebra, want = setup.algebra, setup.algorithm.want
@@ -146,13 +145,11 @@ def compiled(setup: Setup, clock: Clock) -> None:
     It ends before a pass that the tiles may not serve, which is then left to the sample.
     """
     work, counters, want = setup.work, setup.work.counters, setup.algorithm.want
-    train, held_out = data_of(setup.train, setup), data_of(setup.held, setup)
-    wanted = _wanted_threads(train, held_out)
+    train, held_out, wanted, size = _read(setup)
 
     def functions(threads: bool) -> Any:
         return addresses(setup.functions(*(ready(_pass(threads and each)) for each in wanted)))
 
-    size = _size(train)
     with interrupts.held() as presses, parallel_region.entered(any(wanted)) as inside:
         contest = Contest(inside, size)
         # a guess at the seconds per iteration; afterwards they are measured
@@ -311,17 +308,30 @@ def data_of(sample: Sample | None, setup: Setup) -> Data:
     )
 
 
-def _wanted_threads(train: Data, held: Data) -> tuple[bool, bool]:
-    """Which passes are worth threads; without held-out rows both are the same kernel."""
-    one, two = (
-        reduction.worth_threads(Tiles(data.data, data.weights, data.rows)) for data in (train, held)
-    )
-    return one, two or (one and held.rows == 0)
+class _Read(NamedTuple):
+    """What the compiled loop reads: both samples, whether passes over them are worth threads.
+
+    ``size`` counts the row-coordinates of a pass, and what else it does with a row.
+    """
+
+    train: Data
+    held: Data
+    threads: tuple[bool, bool]
+    size: int
 
 
-def _size(data: Data) -> int:
-    """Row-coordinates of a pass, and what else it does with a row."""
-    return int(data.rows) * (2 + data.data.shape[1])
+def _read(setup: Setup) -> _Read:
+    """What the loop reads; without held-out rows both passes are the same kernel."""
+    if setup.read is None:
+        train, held = data_of(setup.train, setup), data_of(setup.held, setup)
+        one, two = (
+            reduction.worth_threads(Tiles(data.data, data.weights, data.rows))
+            for data in (train, held)
+        )
+        size = int(train.rows) * (2 + train.data.shape[1])
+        setup.read = _Read(train, held, (one, two or (one and held.rows == 0)), size)
+    read: _Read = setup.read
+    return read
 
 
 def _pass(threads: bool) -> Any:

@@ -92,6 +92,8 @@ class Setup:
     origin: Floats
     #: Reads that a driver made itself: passes by then, passes of them, what was read and how much.
     noted: list[tuple[int, int, Read, float]] = field(default_factory=list)
+    #: What the compiled loop reads, which its driver puts here.
+    read: Any = None
 
     @property
     def algebra(self) -> Algebra:
@@ -173,10 +175,10 @@ class Setup:
             reads[loss] = held + reads.get(loss, 0.0)
         return Bill(self.rows, self.train.d, reads)
 
-    def _noted_by(self, training: Floats, kind: Read | None) -> Floats:
+    def _noted_by(self, training: Floats, kind: Read | None) -> Floats | float:
         """How much of a kind was noted in so many passes; without a kind, the passes themselves."""
         if not self.noted:
-            return np.zeros(len(training))
+            return 0.0
         some = [
             (at, float(passes) if kind is None else amount)
             for at, passes, read, amount in self.noted

@@ -125,8 +125,9 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
     describe = getattr(setup.algorithm, "describe", None)
     columns = _columns(setup, ended.clock, metrics, presses)
     records = work.records[: counters[loops.RECORDS]]
-    passes = np.append(records[:, loops.RECORD_PASSES], counters[loops.PASSES])
-    validations = np.append(records[:, loops.RECORD_VALIDATIONS], counters[loops.VALIDATIONS])
+    made = np.empty((2, len(records) + 1))
+    made[:, :-1] = records[:, [loops.RECORD_PASSES, loops.RECORD_VALIDATIONS]].T
+    made[:, -1] = counters[loops.PASSES], counters[loops.VALIDATIONS]
     interrupted = ended.interrupted or presses.stopped()
     run = Run(
         status="interrupted" if interrupted else STATUSES[int(counters[loops.STATUS])],
@@ -140,7 +141,7 @@ def _result(ended: Ended, metrics: bool, presses: Presses) -> Run:
         columns=columns,
         model=setup.model,
         algorithm=setup.algorithm,
-        bill=setup.bill(passes, validations),
+        bill=setup.bill(*made),
         compile_seconds=ended.compiling,
         details={**(describe(work.state) if describe is not None else {}), **_reading(setup)},
         final=None if interrupted else _final(setup),

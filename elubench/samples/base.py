@@ -234,13 +234,16 @@ class PackedSample(Sample):
         self.exponent = exponent
         self.total, m1, m2 = _moments_of(tiles, partial)
         self._moments = RawMoments(math.ldexp(self.total, exponent), m1, m2)
+        self._origin: Floats | None = None
 
     def moments(self) -> RawMoments:
         return self._moments
 
     def origin(self) -> Floats:
         """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
-        return np.zeros(self.d) if self.near else far_origin(self._moments)
+        if self._origin is None:
+            self._origin = np.zeros(self.d) if self.near else far_origin(self._moments)
+        return self._origin
 
     def about(self, origin: Floats) -> PackedSample:
         moved = copy.copy(self)
