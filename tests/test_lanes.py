@@ -252,7 +252,8 @@ class TestBins:
 
     @pytest.mark.parametrize("place", range(8))
     @pytest.mark.parametrize(
-        "number", [100.0, 101.0, -1.0, -(2.0**51), 2.0**52, -1e17, 1e300, -1e300, np.inf, -np.inf, np.nan]
+        "number",
+        [100.0, 101.0, -1.0, -(2.0**51), 2.0**52, -1e17, 1e300, -1e300, np.inf, -np.inf, np.nan],
     )
     def test_others_become_the_last_and_are_told(self, number, place):
         out, x = np.empty(8, dtype=np.int64), self.INSIDE.copy()

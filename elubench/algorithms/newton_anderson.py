@@ -388,9 +388,7 @@ class NewtonAnderson(Algorithm):
     def resolve(self, model: Model) -> NewtonAnderson:
         super().resolve(model)
         bends = "scale per coordinate" in model.features
-        if bends == self.bends:
-            return self
-        resolved = replace(self)
+        resolved = self if bends == self.bends else replace(self)
         object.__setattr__(resolved, "bends", bends)
         return resolved
 
