@@ -1,4 +1,4 @@
-"""Kernels that are passed to kernels: a model's functions at many points, the derivative of EM's step."""
+"""Kernels that call others: a model's functions at many points, the derivative of EM's step."""
 
 import numpy as np
 import pytest
