@@ -17,7 +17,17 @@ if JIT:
     from numba.core import cgutils
     from numba.extending import intrinsic
 
-    from elubench.kernels.lanes import EIGHT, LANES, Vector, bits_of, pointer, same_bits, spread
+    from elubench.kernels.lanes import (
+        EIGHT,
+        LANES,
+        Vector,
+        bits_of,
+        pointer,
+        same_bits,
+        shuffled,
+        spread,
+    )
+    from elubench.kernels.processor import REGISTER
 
     @intrinsic
     def floor(typingctx: Any, value: Any) -> Any:
@@ -87,9 +97,12 @@ if JIT:
             low = where([0, 1, 0, 1], t, ir.Constant(four, [1.0] * 4))
             low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
             powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]
+            if REGISTER == LANES:
+                powers = [shuffled(builder, *powers, range(LANES))]
+                t8 = shuffled(builder, t8, t8, [0] * LANES)
             powers += [builder.fmul(each, t8, flags=("contract",)) for each in powers]
             start = pointer(context, builder, signature.args[0], *args[:2])
-            start = builder.bitcast(start, four.as_pointer())
+            start = builder.bitcast(start, powers[0].type.as_pointer())
             for place, each in enumerate(powers):
                 where_to = builder.gep(start, [ir.IntType(64)(place)])
                 before = builder.load(where_to)

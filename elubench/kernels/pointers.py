@@ -24,6 +24,8 @@ from elubench.kernels._jit import JIT, is_ready, ready
 #: The type of an address.
 ADDRESS = types.int64
 
+_compiled: dict[tuple[Any, ...], Any] = {}  # what :func:`calling` has made of kernels
+
 
 def address(dispatcher: Any) -> Any:
     """Where the machine code of a kernel is that has been compiled."""
@@ -43,8 +45,12 @@ def calling(caller: Any, *functions: Any) -> Any:
 
     Until all are compiled, it runs as it is written.
     """
+    found = _compiled.get((caller, *functions))
+    if found is not None:
+        return found
     if JIT and all(is_ready(ready(each)) for each in (*functions, caller)):
-        return partial(caller, *map(address, functions))
+        made = _compiled[(caller, *functions)] = partial(caller, *map(address, functions))
+        return made
     plainly = caller
     if JIT:
         caller.elubench_calls += 1  # after a number of them, it is compiled

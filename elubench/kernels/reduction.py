@@ -17,6 +17,7 @@ Rows of results are laid out as in :mod:`elubench.kernels.layout`.
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,10 @@ from elubench.kernels.tiles import BLOCK_ROWS, ROWS, STRETCH, Tiles, aligned
 PARALLEL_FROM = 1 << 18
 
 
+#: Blocks that a thread sums in the same scratch memory, which takes a while to get.
+GROUP = 4
+
+
 def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
     """Whether a parallel region pays off for data of this size and the available threads."""
     size = tiles.rows * (2 + tiles.data.shape[1]) * directions
@@ -51,7 +56,19 @@ def _room(d: int) -> int:
     return accumulators(d) + 2 * STRETCH * ROWS
 
 
-_room_for = cache(_room)
+class _Rooms(threading.local):
+    """Scratch memory for serial passes by d, which a thread keeps for its next ones."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, Any] = {}
+
+    def room(self, d: int) -> Any:
+        if d not in self._of:
+            self._of[d] = aligned(_room(d))
+        return self._of[d]
+
+
+_rooms = _Rooms()
 
 
 @kernel("exact")
@@ -70,7 +87,7 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = aligned(_room_for(d))
+    scratch = _rooms.room(d)
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
     if not worth_threads(tiles, k):
         ready(pass_serial)(*arguments)
@@ -173,12 +190,13 @@ def pass_parallel(
     out: Any,
 ) -> None:
     """The pass with the blocks shared among threads, each block with its own scratch memory."""
-    for block in prange(partial.shape[0]):
+    for group in prange((partial.shape[0] + GROUP - 1) // GROUP):
         own = buffer(data.shape[1])
-        _block_alone(
-            borrow(data), borrow(weights), n, block,
-            borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
-        )  # fmt: skip
+        for block in range(group * GROUP, min((group + 1) * GROUP, partial.shape[0])):
+            _block_alone(
+                borrow(data), borrow(weights), n, block,
+                borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],
+            )  # fmt: skip
         own[0] = 0.0  # keeps it alive until here
     combine(partial, total, out)
 
