@@ -388,7 +388,9 @@ class NewtonAnderson(Algorithm):
     def resolve(self, model: Model) -> NewtonAnderson:
         super().resolve(model)
         bends = "scale per coordinate" in model.features
-        resolved = self if bends == self.bends else replace(self)
+        if bends == self.bends:
+            return self
+        resolved = replace(self)
         object.__setattr__(resolved, "bends", bends)
         return resolved
 

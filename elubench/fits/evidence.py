@@ -158,7 +158,8 @@ def _spectral_radius(matrix: Floats) -> float:
     if len(matrix) == 1:
         return abs(float(matrix[0, 0]))
     (a, b), (c, d) = matrix.tolist()
-    middle, square = 0.5 * (a + d), 0.25 * (a - d) ** 2 + b * c
+    middle, half = 0.5 * (a + d), 0.5 * (a - d)
+    square = half * half + b * c
     if square < 0.0:  # a conjugate pair
         return math.hypot(middle, math.sqrt(-square))
     return abs(middle) + math.sqrt(square)

@@ -32,7 +32,6 @@ from elubench.samples.metered import Metered
 from elubench.samples.prices import Bill
 
 _CONSTANT = 1e-14  # variance over second moment that is rounding
-_SOME = 1024  # rows that tell whether a column varies
 _LEFT = 0.05  # gain in log-likelihood that a run which has converged may leave to EM
 
 
@@ -231,10 +230,7 @@ def _bill(
 
 def _check_columns(model: Model, sample: Sample) -> None:
     """Raise ValueError if the likelihood is unbounded because of a column."""
-    some = sample.thinned(_SOME)
-    columns, _ = model.collapsing(some)
-    if columns and some is not sample:
-        columns, _ = model.collapsing(sample)
+    columns = model.collapsing(sample)
     if columns:
         raise ValueError(
             f"X must have columns of more than one absolute value for the {model.name} model, whose "

@@ -104,7 +104,7 @@ def shape(
 def _refitted(model: Model, rows: Floats, params: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Parameters and scale for these rows alone, from those of all; the same if these do not vary."""
     sample = ArraySample(rows)
-    if not np.ptp(rows, axis=0).any() or model.collapsing(sample)[0]:
+    if not np.ptp(rows, axis=0).any() or model.collapsing(sample):
         return params, scale
     one, two = pair(model.ordered(params)) / np.sqrt(scale)
     if not np.linalg.norm(two - one) > _TOGETHER:

@@ -51,7 +51,7 @@ def starts(model: Model, sample: Sample, stopped: Callable[[], bool] = lambda: F
     A candidate is only a guess, so all of them make a step of EM before they are compared; the step is
     part of a read, which serves all candidates. Where components are far apart, a step goes almost all
     the way, also from a guess whose own likelihood is low: the sizes of the parts are not known yet.
-    ``stopped`` is asked after a read whether to leave it at that.
+    ``stopped`` is asked after a read that compares candidates whether to leave it at that.
 
     Of many rows a part is enough for that. If it shows no more than data from one Gaussian would, the
     start is the estimate from the moments of all rows, which is as good there. If it shows clearly

@@ -117,8 +117,9 @@ def kernel(
             dispatcher.elubench_calls = 0 if plain else _COLD
             dispatcher._cache = KernelCache(function)
             _registry.append(dispatcher)
+            dispatcher.elubench_most = int(plain)
             if plain:
-                _plain_at_first(dispatcher, int(plain))
+                _plain_at_first(dispatcher)
         return dispatcher
 
     return decorate
@@ -138,7 +139,13 @@ def _without_wrapper(dispatcher: Any, plain: bool) -> None:
     dispatcher._compile_for_args = called
 
 
-def _plain_at_first(dispatcher: Any, most: int) -> None:
+def is_small(dispatcher: Any, given: Any) -> bool:
+    """Whether a kernel may run as it is written on these arguments."""
+    most = dispatcher.elubench_most
+    return all(each.size <= most for each in given if isinstance(each, np.ndarray))
+
+
+def _plain_at_first(dispatcher: Any) -> None:
     """Let Python call the plain function as long as there is no machine code."""
 
     def plainly(*args: Any) -> Any:
@@ -147,8 +154,7 @@ def _plain_at_first(dispatcher: Any, most: int) -> None:
 
     def called(*args: Any) -> Any:
         dispatcher.elubench_calls += 1
-        small = all(arg.size <= most for arg in args if isinstance(arg, np.ndarray))
-        return plainly if small else compiled_now(dispatcher)
+        return plainly if is_small(dispatcher, args) else compiled_now(dispatcher)
 
     dispatcher._compile_for_args = called
 

@@ -98,7 +98,7 @@ if JIT:
             low = where([0, 0, 1, 1], builder.fmul(low, t2), low)
             powers = [builder.fmul(each, weight) for each in (low, builder.fmul(low, t4))]
             if REGISTER == LANES:
-                powers = [shuffled(builder, *powers, range(LANES))]
+                powers = [shuffled(builder, powers[0], powers[1], range(LANES))]
                 t8 = shuffled(builder, t8, t8, [0] * LANES)
             powers += [builder.fmul(each, t8, flags=("contract",)) for each in powers]
             start = pointer(context, builder, signature.args[0], *args[:2])
@@ -121,12 +121,13 @@ else:
         return np.floor(value)
 
     def store_bins(buffer: Any, at: int, value: Any, last: int, most: Any) -> Any:  # noqa: D103
-        whole = value.astype(np.int64).view(np.uint64)
-        buffer[at : at + LANES] = np.minimum(whole, np.uint64(last))
-        return np.maximum(whole, most.astype(np.uint64))
+        inside = (value >= 0.0) & (value < last)
+        whole = np.where(inside, value, last)
+        buffer[at : at + LANES] = whole
+        return np.maximum(whole, most)
 
     def reaches(most: Any, last: int) -> bool:  # noqa: D103
-        return bool((most >= np.uint64(last)).any())
+        return bool((most >= last).any())
 
     def add_powers(sums: Any, at: int, t: float, weight: float) -> None:  # noqa: D103
         t2 = t * t

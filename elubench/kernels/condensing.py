@@ -29,7 +29,7 @@ STRIP = 256  # rows that are located before they are added: the first is vector 
 def _locate(rows: Any, begin: int, count: int, place: Any, local: Any, bins: Any) -> bool:
     """Local coordinates and bins of the rows of a strip; whether there are any outside.
 
-    These, NaN included, are put into one more bin after the last, where its sums are nothing.
+    These, NaN included, are put into one more bin after the last, whose sums nobody reads.
     """
     base, inverse, first, beyond = place
     last = np.int64(beyond - first)

@@ -1,9 +1,9 @@
 """Ctrl-C where it does no harm.
 
 Python handles a signal wherever it happens to be, also halfway into Numba or LLVM. While a kernel is
-loaded, an exception can leave a module with two owners (``free(): double free``) or be lost; while
-the arguments of a compiled loop are unboxed, it comes out as a TypeError, or as a crash. So SIGINT is
-held back there, and heard when the code between is done.
+loaded, an exception can leave a module with two owners (``free(): double free``) or be lost, and one
+that comes while threads are inside a parallel region would leave it shut. So SIGINT is held back there,
+and heard when the code between is done.
 """
 
 from __future__ import annotations

@@ -22,10 +22,16 @@ _gap = pointer_to(signatures.GAP)
 _hessian = pointer_to(signatures.HESSIAN)
 
 
+_ANY = 1 << 62  # numbers on which these kernels may run as they are written
+
+
 def _for_points(*others: Any) -> Any:
-    """A kernel that takes a function, points (k, p), m1 and m2, and others."""
+    """A kernel that takes a function, points (k, p), m1 and m2, and others.
+
+    It only goes from point to point; the function says how much is too much for it uncompiled.
+    """
     signature = types.void(ADDRESS, _matrix, _vector, _vector, *others)
-    return kernel("exact", signature, plain=signatures.SMALL)
+    return kernel("exact", signature, plain=_ANY)
 
 
 @_for_points(_matrix)

@@ -31,7 +31,7 @@ def _four(j: int, count: int) -> tuple[int, int, int, int]:
 
 
 @kernel("exact", inline=True, counted=False)
-def _add_some(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
+def add_some(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, at: int) -> None:
     """out[at + j] += s0 and so on, up to the last coordinate."""
     if j + 3 < count:
         add_four(out, at + j, s0, s1, s2, s3)
@@ -41,6 +41,24 @@ def _add_some(s0: Any, s1: Any, s2: Any, s3: Any, j: int, count: int, out: Any, 
         out[at + j + 1] += added(s1)
     if j + 2 < count:
         out[at + j + 2] += added(s2)
+
+
+@kernel("exact", inline=True, counted=False)
+def add_triangle(
+    s00: Any, s10: Any, s11: Any, s20: Any, s21: Any, s22: Any, s30: Any, s31: Any, s32: Any, s33: Any,
+    d: int, out: Any, at: int,
+) -> None:  # fmt: skip
+    """The same for the pairs of two to four coordinates: the first d rows of a triangle."""
+    if d == 2:
+        out[at] += added(s00)
+        out[at + 1] += added(s10)
+        out[at + 2] += added(s11)
+        return
+    add_four(out, at, s00, s10, s11, s20)
+    out[at + 4] += added(s21)
+    out[at + 5] += added(s22)
+    if d > 3:
+        add_four(out, at + 6, s30, s31, s32, s33)
 
 
 @kernel("exact", plain=True)
@@ -155,9 +173,9 @@ def add_pairs(
                 out[single + i] += added(s)
                 if next_one > i:
                     out[single + next_one] += added(r)
-            _add_some(s0, s1, s2, s3, j, i + 1, out, place)
+            add_some(s0, s1, s2, s3, j, i + 1, out, place)
             if next_one > i:
-                _add_some(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
+                add_some(r0, r1, r2, r3, j, i + 2, out, place + i + 1)
 
 
 @kernel("exact", inline=True, counted=False)
@@ -224,9 +242,5 @@ def add_curvature(c: Any, data: Any, begin: int, end: int, d: int, out: Any) -> 
         s21, s22, s30, s31 = s21 + more[9], s22 + more[10], s30 + more[11], s31 + more[12]
         s32, s33 = s32 + more[13], s33 + more[14]
     out[c0_at(d)] += added(w)
-    _add_some(s0, s1, s2, s3, np.int64(0), d, out, single)
-    add_four(out, at, s00, s10, s11, s20)
-    out[at + 4] += added(s21)
-    out[at + 5] += added(s22)
-    if d > 3:
-        add_four(out, at + 6, s30, s31, s32, s33)
+    add_some(s0, s1, s2, s3, np.int64(0), d, out, single)
+    add_triangle(s00, s10, s11, s20, s21, s22, s30, s31, s32, s33, d, out, at)

@@ -19,12 +19,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from elubench.kernels._jit import JIT, is_ready, ready
+from elubench.kernels._jit import JIT, compiled_now, is_ready, is_small, ready
 
 #: The type of an address.
 ADDRESS = types.int64
 
-_compiled: dict[tuple[Any, ...], Any] = {}  # what :func:`calling` has made of kernels
+_compiled: dict[tuple[Any, ...], Any] = {}  # by kernels, what :func:`calling` has made of them
 
 
 def address(dispatcher: Any) -> Any:
@@ -43,24 +43,40 @@ def address(dispatcher: Any) -> Any:
 def calling(caller: Any, *functions: Any) -> Any:
     """A kernel with the functions that it is to call, which come first among its arguments.
 
-    Until all are compiled, it runs as it is written.
+    Until all are compiled, it runs as it is written, on arrays that are small enough for that.
     """
-    found = _compiled.get((caller, *functions))
+    kernels = (caller, *functions)
+    found = _compiled.get(kernels)
     if found is not None:
         return found
-    if JIT and all(is_ready(ready(each)) for each in (*functions, caller)):
-        made = _compiled[(caller, *functions)] = partial(caller, *map(address, functions))
-        return made
-    plainly = caller
-    if JIT:
-        caller.elubench_calls += 1  # after a number of them, it is compiled
-        plainly = caller.py_func
+    asked = [ready(each) for each in kernels]  # all of them: any may be in the cache
+    if JIT and all(map(is_ready, asked)):
+        return _joined(kernels)
+    if not JIT:
+        return partial(_plainly, caller, functions)
+    caller.elubench_calls += 1  # after a number of them, it is compiled
 
     def called(*given: Any) -> None:
-        with np.errstate(all="ignore"):  # NaN is an answer
-            plainly(*functions, *given)
+        if is_small(caller, given):
+            _plainly(caller.py_func, functions, *given)
+        else:
+            for each in kernels:
+                compiled_now(each)
+            _joined(kernels)(*given)
 
     return called
+
+
+def _joined(kernels: tuple[Any, ...]) -> Any:
+    """A caller and its functions, all of them compiled."""
+    caller, *functions = kernels
+    made = _compiled[kernels] = partial(caller, *map(address, functions))
+    return made
+
+
+def _plainly(function: Any, functions: Any, *given: Any) -> None:
+    with np.errstate(all="ignore"):  # NaN is an answer
+        function(*functions, *given)
 
 
 def pointer_to(signature: Any) -> Callable[[Any], Any]:

@@ -1,8 +1,8 @@
 """Signatures of the compiled functions that are passed around: a model's algebra, an update.
 
-They are passed to the compiled loop as function pointers, so the loop is compiled once, and a new
-model or algorithm compiles only itself. Throughout, p is the number of parameters, d that of
-coordinates, k the number of points in one pass.
+The compiled loop is given their addresses, so it is compiled once, and a new model or algorithm compiles
+only itself. Throughout, p is the number of parameters, d that of coordinates, k the number of points in
+one pass.
 """
 
 from __future__ import annotations

@@ -272,8 +272,9 @@ class Model(ABC):
         m = e if fitted is None else self.inputs(fitted)
         count, p = points.shape
         u, b = np.empty((count, sample.d)), np.empty(count)
+        points = np.ascontiguousarray(points)
         at_points(many.directions, algebra.direction, points, *m, u, b)
-        rows = sample.sums(u, b, want, even=self.even)
+        rows = np.ascontiguousarray(sample.sums(u, b, want, even=self.even))
         sides = p if want & layout.CURVATURE else 0
         em, gradient = np.empty((2, count, p))
         gaps, hessian = np.full(count, np.nan), np.empty((count, sides, sides))
@@ -339,8 +340,8 @@ class Model(ABC):
     def check_params(self, sample: Sample, params: ArrayLike, name: str) -> Floats:
         """A new float64 copy of the parameters, which are finite and have a positive scale."""
         point = checks.vector(params, name, self.n_params(sample.d))
+        self.check_sample(sample)
         if not (self.scale(sample, point) > 0).all():
-            self.check_sample(sample)
             raise ValueError(
                 f"{name} must be closer to the centre of the sample, as the scale of the {self.name} "
                 f"model is not positive there, got {point}"
@@ -356,9 +357,9 @@ class Model(ABC):
             where = f" in column {flat}" if positive.size > 1 else ""
             raise ValueError(f"X must vary, got no positive scale for the {self.name} model{where}")
 
-    def collapsing(self, sample: Sample) -> tuple[list[int], int]:
-        """Columns on which the likelihood is unbounded, and the passes made; by default none."""
-        return [], 0
+    def collapsing(self, sample: Sample) -> list[int]:
+        """Columns on which the likelihood is unbounded; by default none."""
+        return []
 
     def _at(self, sample: Sample, params: ArrayLike, want: int = 0) -> Answers:
         point = checks.vector(params, "params", self.n_params(sample.d))

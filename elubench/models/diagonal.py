@@ -23,6 +23,7 @@ from elubench.samples.base import RawMoments, Sample
 _ALONG = (0.45, 0.7)  # half distances along an axis, in units of its spread
 _TRIED_AXES = 32  # coordinates up to which a fit tries every axis as a start
 _LONG, _SAME = 1e3, 1e-14  # a direction, and how close to 1 a mean absolute value is 1
+_SOME = 1024  # rows that tell whether a column varies
 _MLE_AXES = 8  # axes from which the maximum of the likelihood is sought
 
 
@@ -225,18 +226,21 @@ class Diagonal(SymmetricModel):
             steps += closed_forms.along_axes(shape)
         return [spread * step for step in steps], 1
 
-    def collapsing(self, sample: Sample) -> tuple[list[int], int]:
+    def collapsing(self, sample: Sample) -> list[int]:
         """Columns of one absolute value: both components can shrink to it, whatever the others do.
 
         In units of its root mean square, such a column has the mean absolute value 1, which is T1 along
-        a direction so long that tanh is the sign.
+        a direction so long that tanh is the sign. As a rule a few rows tell that there is none.
         """
+        some = sample.thinned(_SOME)
+        if some is not sample and not self.collapsing(some):
+            return []
         spread = self.spread(sample.moments())
         zero = spread == 0.0
         spread = np.where(zero, 1.0, spread)
         t1 = sample.sums(np.diag(_LONG / spread), np.zeros(sample.d), 0, even=True)
         mean = np.diagonal(t1[:, layout.T1 : layout.T1 + sample.d]) / spread + zero
-        return [int(j) for j in np.flatnonzero(mean >= 1.0 - _SAME)], 1
+        return [int(j) for j in np.flatnonzero(mean >= 1.0 - _SAME)]
 
     def mle_starts(self, sample: Sample) -> list[Floats]:
         """The loss has a local minimum near every axis, so the first axes are starts as well."""

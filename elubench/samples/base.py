@@ -243,6 +243,7 @@ class PackedSample(Sample):
         """The mean of each coordinate that is more than 1000 standard deviations from 0, else 0."""
         if self._origin is None:
             self._origin = np.zeros(self.d) if self.near else far_origin(self._moments)
+            self._origin.flags.writeable = False  # it is handed out
         return self._origin
 
     def about(self, origin: Floats) -> PackedSample:

@@ -151,7 +151,7 @@ class CondensedSample(PackedSample):
 
     def _far(self, u: Floats, b: Floats) -> NDArray[np.bool_] | None:
         """For which directions (k, 1) the points would not do; None if they do for all."""
-        if max(map(abs, u[:, 0].tolist())) <= self.largest_u:
+        if max(map(abs, u[:, 0].tolist()), default=0.0) <= self.largest_u:
             return None
         far: NDArray[np.bool_] = np.abs(u[:, 0]) > self.largest_u
         for place in np.flatnonzero(far):

@@ -108,7 +108,7 @@ class Metered(Sample):
     def _may_be_short(self, u: Floats) -> bool:
         """Whether a direction may be one along which tanh is the identity, by its first coordinate."""
         spread = math.sqrt(self.moments().m2[0])
-        return bool(min(map(abs, u[:, 0].tolist())) * spread <= _SHORT)
+        return bool(min(map(abs, u[:, 0].tolist()), default=math.inf) * spread <= _SHORT)
 
     def reads_for(self, u: Floats, b: Floats, want: int) -> list[tuple[Read, float]]:
         return self.inner.reads_for(u, b, want)
