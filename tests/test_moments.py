@@ -33,7 +33,9 @@ def estimate(X, model, weights=None, **options):
 
 class TestShape:
     @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize(("n", "d"), [(2, 1), (700, 1), (777, 2), (301, 4), (130, 9), (70, 40)])
+    @pytest.mark.parametrize(
+        ("n", "d"), [(2, 1), (700, 1), (777, 2), (1300, 3), (301, 4), (1111, 4), (130, 9), (70, 40)]
+    )
     def test_against_naive_sums(self, n, d, weighted):
         rng = np.random.default_rng([n, d])
         X = 100.0 + 3.0 * rng.standard_normal((n, d))
@@ -54,7 +56,7 @@ class TestShape:
 
     @needs_jit
     @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
-    @pytest.mark.parametrize("d", [1, 2, 5, 9])
+    @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 9])
     def test_threads_and_serial_agree_to_the_last_bit(self, d, weighted, monkeypatch):
         X = clusters(20_001, d, 1.0, seed=0, centre=7.0)
         sample = eb.ArraySample(X, np.abs(X[:, 0]) if weighted else None)

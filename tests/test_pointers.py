@@ -8,6 +8,7 @@ from test_jit import folder  # noqa: F401 - a fixture
 import elubench as eb
 from elubench.fits import evidence
 from elubench.kernels import _jit, layout, many, pointers, signatures
+from elubench.kernels.em_derivative import em_derivative
 from elubench.kernels.many import at_points
 
 MODELS = [eb.Isotropic(), eb.Diagonal(), eb.General(), eb.General(mixing="free"), eb.KnownScale()]
@@ -83,6 +84,57 @@ class TestAtPoints:
             assert passes == 1
 
 
+@needs_jit
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("d", [1, 3])
+def test_compiled_callers_have_the_same_bits(model, d):
+    sample = sample_of(d)
+    points, p, m = points_of(model, sample), model.n_params(d), model.inputs(sample.moments())
+    count, algebra = len(points), model.algebra
+    u, b = np.empty((count, d)), np.empty(count)
+    at_points(many.directions, algebra.direction, points, *m, u, b)
+    rows, units = sample.sums(u, b, BOTH), np.full(p, 0.7)
+    log_cosh = rows[:, layout.log_cosh_at(d)].copy()
+    calls = [
+        (many.each, [algebra.scale], (points, *m), [(count, model.n_scales(d))]),
+        (many.directions, [algebra.direction], (points, *m), [(count, d), (count,)]),
+        (many.responses, [algebra.respond], (points, *m, rows), [(count, p), (count, p)]),
+        (many.gaps, [algebra.gap], (points, *m, *m, log_cosh), [(count,)]),
+        (many.hessians, [algebra.hessian], (points, *m, rows), [(count, p, p)]),
+        (
+            em_derivative, [algebra.direction, algebra.respond],
+            (points[0], *m, units, 1e-6, rows[0]), [(p, p), (p,), (p,)],
+        ),
+    ]  # fmt: skip
+    for caller, functions, given, shapes in calls:
+        one, two = ([np.full(shape, np.nan) for shape in shapes] for _ in range(2))
+        ready = [_jit.compiled_now(each) for each in (caller, *functions)]
+        pointers.calling(*ready)(*given, *one)
+        caller.py_func(*functions, *given, *two)
+        assert all((a == b).all() for a, b in zip(one, two, strict=True)), caller
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_points_and_rows_need_not_be_contiguous(compiled):
+    class Wide(type(sample_of(2))):
+        def sums(self, u, b, want, even=False):
+            rows = super().sums(u, b, want, even)
+            return np.hstack([rows, rows])[:, : rows.shape[1]]
+
+    model, sample = eb.General(), sample_of(2)
+    points = points_of(model, sample)
+    if compiled:
+        algebra = model.algebra
+        for each in (
+            many.directions, many.responses, many.gaps, many.hessians, algebra.direction,
+            algebra.respond, algebra.gap, algebra.hessian,
+        ):  # fmt: skip
+            _jit.compiled_now(each)
+    expected = model.evaluate(sample, points[::2].copy(), BOTH)
+    found = model.evaluate(Wide(sample.rows()), points[::2], BOTH)
+    assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+
+
 class TestSpectralRadius:
     @pytest.mark.parametrize("size", [1, 2, 3])
     def test_of_any_matrix(self, size):
@@ -91,6 +143,9 @@ class TestSpectralRadius:
             matrix = rng.standard_normal((size, size)) * rng.choice([0.0, 1.0, 1e-3], (size, size))
             expected = np.abs(np.linalg.eigvals(matrix)).max()
             assert evidence._spectral_radius(matrix) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+    def test_of_numbers_without_a_square(self):
+        assert evidence._spectral_radius(np.diag([1e200, 0.0])) == np.inf
 
     def test_of_a_rotation(self):
         matrix = 0.9 * np.array([[0.6, -0.8], [0.8, 0.6]])
@@ -122,6 +177,42 @@ class TestWhen:
 
     def test_nothing_is_warned_of(self, folder):  # noqa: F811
         assert np.isnan(doubled(make(), by=0.0)[0])
+
+    def test_nor_of_what_the_caller_does(self, folder):  # noqa: F811
+        def divided(function, points, m1, m2, out):
+            out[:] = points / m1
+
+        call = many._for_points(many._matrix)(divided)
+        assert np.isnan(doubled(make(), call, by=0.0)[0])
+
+    @needs_jit
+    def test_on_large_arrays_it_is_compiled_at_once(self, folder):  # noqa: F811
+        signature = many.types.void(
+            pointers.ADDRESS, many._matrix, many._vector, many._vector, many._matrix
+        )
+        call = _jit.kernel("exact", signature, plain=2)(many.each.py_func)
+        kernel = make()
+        assert doubled(kernel, call) == [0.0, 2.0, 4.0]
+        assert call.overloads
+        assert kernel.overloads
+        assert doubled(kernel, call) == [0.0, 2.0, 4.0]
+
+    @needs_jit
+    def test_the_derivative_of_many_parameters_is(self, folder):  # noqa: F811
+        """As plain Python it takes 0.1 s for 64 parameters."""
+        most = em_derivative.elubench_most
+        assert _jit.is_small(em_derivative, [np.empty((8, 8))])
+        assert not _jit.is_small(em_derivative, [np.empty((10, 10))]), most
+
+    @needs_jit
+    def test_the_cache_is_asked_for_the_caller_of_a_cold_function(self, folder):  # noqa: F811
+        def caller():
+            return many._for_points(many._matrix)(many.each.py_func)
+
+        _jit.compiled_now(caller())
+        call = caller()
+        assert doubled(make(), call) == [0.0, 2.0, 4.0]
+        assert sum(call.stats.cache_hits.values()) == 1
 
     @needs_jit
     def test_caller_is_compiled_after_many_calls(self, folder, monkeypatch):  # noqa: F811

@@ -500,6 +500,9 @@ class TestStarts:
         if value == 0:
             with pytest.raises(ValueError, match="X must vary"):
                 run(np.full((30, 2), value), "isotropic", EM())
+        # far from the rows the general model's scale is positive
+        with pytest.raises(ValueError, match="X must vary"):
+            run(np.full((30, 2), value), "general", EM(), start=[4.0, 4.0, 6.0, 6.0])
 
 
 class TestRefusals:
