@@ -59,7 +59,9 @@ def main(arguments=None):
     parser.add_argument("--d", type=int, nargs="+", default=[1, 4, 16, 32, 64])
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument(
-        "--algorithms", nargs="+", default=["newton-anderson", "lbfgs", "newton", "squarem", "em"]
+        "--algorithms",
+        nargs="+",
+        default=["moments", "newton-anderson", "lbfgs", "newton", "squarem", "em"],
     )
     options = parser.parse_args(arguments)
     numba.set_num_threads(1)

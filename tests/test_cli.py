@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -412,10 +413,10 @@ class TestCompiling:
         stream = io.StringIO()
         stream.isatty = lambda: terminal
         line = Line(stream)
-        line(0.3)
+        line.compiled(0.3)
         assert stream.getvalue() == ""  # too short to speak of
-        line(0.3)
-        line(4.0)
+        line.compiled(0.3)
+        line.compiled(4.0)
         line.close()
         if terminal:
             assert stream.getvalue() == f"\r{MESSAGE}: 2 done\r{MESSAGE}: 3 done, 5 s\n"
@@ -430,19 +431,65 @@ class TestCompiling:
         from elubench.cli.progress import Bar
         from elubench.kernels import _jit
 
-        monkeypatch.setattr(compiling, "_PATIENCE", 2.0)
+        monkeypatch.setattr(compiling, "_PATIENCE", 0.001)
         stream = io.StringIO()
         stream.isatty = lambda: terminal
         monkeypatch.setattr("sys.stderr", stream)
         bar = Bar()
         with compiling.compiling_said(bar):
             bar.show(0.5, "half", finished=True)
-            for seconds in (1.5, 1.0, 5.0):
-                _jit._listeners[-1](seconds)
+            for _ in range(2):
+                _jit._listeners[-1].begins()
+                deadline = time.monotonic() + 60.0
+                while compiling.MESSAGE not in stream.getvalue() and time.monotonic() < deadline:
+                    time.sleep(0.001)
+                _jit._listeners[-1].compiled(1.5)
         lines = stream.getvalue().strip("\r\n").split("\n")
         assert len(lines) == 2
         assert lines[0].endswith("half")
         assert lines[1] == compiling.MESSAGE
+
+    def test_it_is_said_while_the_first_kernel_is_compiled(self, monkeypatch):
+        from elubench.cli import compiling
+
+        monkeypatch.setattr(compiling, "_PATIENCE", 0.001)
+        stream = io.StringIO()
+        line = compiling.Line(stream)
+        line.begins()
+        deadline = time.monotonic() + 60.0
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert stream.getvalue() == f"{compiling.MESSAGE}\n"
+        line.compiled(2.0)
+        line.begins()
+        line.close()
+        assert stream.getvalue() == f"{compiling.MESSAGE}\n"
+
+    def test_nothing_is_said_of_a_kernel_that_is_soon_done(self, monkeypatch):
+        from elubench.cli import compiling
+
+        monkeypatch.setattr(compiling, "_PATIENCE", 3600.0)
+        stream = io.StringIO()
+        line = compiling.Line(stream)
+        line.begins()
+        line.compiled(0.1)
+        line.close()
+        assert stream.getvalue() == ""
+
+    @needs_jit
+    def test_a_first_fit_says_so(self, tmp_path):
+        """In a process of its own, with an empty cache."""
+        from elubench.cli.compiling import MESSAGE
+
+        (tmp_path / "rows.csv").write_text("a\n1\n2\n4\n7\n8\n")
+        environment = {**os.environ, "ELUBENCH_CACHE_DIR": str(tmp_path / "cache")}
+        for expected in (f"{MESSAGE}\n", ""):
+            found = subprocess.run(
+                [*ELUBENCH, "fit", str(tmp_path / "rows.csv")],
+                env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE,
+            )  # fmt: skip
+            assert found.stderr == expected
+            assert "theta_1" in found.stdout
 
     def test_nothing_is_said_where_nothing_is_compiled(self, two_kernels, capsys):
         from elubench.cli.compiling import compiling_shown

@@ -106,13 +106,21 @@ def test_a_plain_kernel_is_a_function_for_python(folder):
 class TestListening:
     def test_hears_of_what_is_compiled_and_not_of_what_is_loaded(self, folder):
         heard = []
-        with _jit.listening(heard.append):
+
+        class Ears(_jit.Listener):
+            def begins(self):
+                heard.append(0.0)
+
+            def compiled(self, seconds):
+                heard.append(seconds)
+
+        with _jit.listening(Ears()):
             _jit.ready(make())
-            assert len(heard) == 1
-            assert heard[0] > 0
+            assert len(heard) == 2
+            assert heard[1] > heard[0] == 0.0
             _jit.ready(make())  # from the cache
         _jit.ready(make(offset_by_two))  # nobody listens any more
-        assert len(heard) == 1
+        assert len(heard) == 2
 
     def test_progress_of_warmup(self, folder):
         make()

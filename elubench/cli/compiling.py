@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import TextIO
 
 from elubench.cli.progress import Bar
-from elubench.kernels._jit import listening
+from elubench.kernels._jit import Listener, listening
 from elubench.text import duration
 
 _PATIENCE = 0.5  # seconds of compiling before anything is said
@@ -16,19 +18,48 @@ _PATIENCE = 0.5  # seconds of compiling before anything is said
 MESSAGE = "elubench: compiling kernels, once per machine"
 
 
-class Line:
+class Wait(Listener):
+    """Counts what is compiled, and calls ``say`` once that has taken a while: also within a kernel."""
+
+    def __init__(self, say: Callable[[], None]):
+        self.kernels, self.seconds = 0, 0.0
+        self._say, self._said = say, False
+        self._timer: Timer | None = None
+
+    def begins(self) -> None:
+        if not self._said and math.isfinite(_PATIENCE):
+            self._timer = Timer(max(_PATIENCE - self.seconds, 0.0), self._over)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def compiled(self, seconds: float) -> None:
+        self.stop()
+        self.kernels += 1
+        self.seconds += seconds
+
+    def stop(self) -> None:
+        """Say nothing of the kernel that is being compiled, if nothing was said yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._timer = None
+
+    def _over(self) -> None:
+        self._said = True
+        self._say()
+
+
+class Line(Wait):
     """What has been compiled: a line that is rewritten on a terminal, and one line elsewhere."""
 
     def __init__(self, stream: TextIO | None = None):
+        super().__init__(lambda: self.show(f"{self.kernels} done"))
         self._stream = sys.stderr if stream is None else stream
         self._terminal = self._stream.isatty()
-        self.kernels, self.seconds = 0, 0.0
         self._shown = False
 
-    def __call__(self, seconds: float) -> None:
-        """One more kernel was compiled."""
-        self.kernels += 1
-        self.seconds += seconds
+    def compiled(self, seconds: float) -> None:
+        super().compiled(seconds)
         if self.seconds > _PATIENCE:
             self.show(f"{self.kernels} done")
 
@@ -42,6 +73,7 @@ class Line:
 
     def close(self) -> None:
         """End the line, if there is one."""
+        self.stop()
         if self._terminal and self._shown:
             print(f", {duration(self.seconds)}", file=self._stream, flush=True)
 
@@ -49,17 +81,17 @@ class Line:
 @contextmanager
 def compiling_said(bar: Bar) -> Iterator[None]:
     """Within the block, say once that compiling takes a while, on a line clear of the bar."""
-    spent = 0.0
 
-    def heard(seconds: float) -> None:
-        nonlocal spent
-        before, spent = spent, spent + seconds
-        if before <= _PATIENCE < spent:
-            bar.close()
-            print(MESSAGE, file=sys.stderr, flush=True)
+    def say() -> None:
+        bar.close()
+        print(MESSAGE, file=sys.stderr, flush=True)
 
-    with listening(heard):
-        yield
+    wait = Wait(say)
+    try:
+        with listening(wait):
+            yield
+    finally:
+        wait.stop()
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     from elubench.cli.compiling import compiling_shown
     from elubench.cli.reading import data_of
     from elubench.fits import check_algorithm, compare, fit
-    from elubench.samples import ArraySample, Sample
+    from elubench.samples import Sample
     from elubench.samples.converting import shown
     from elubench.samples.remedies import for_the_shell
 
@@ -135,13 +135,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         with data_of(options) as table:
             with compiling_shown():
-                streamed = isinstance(table.values, Sample)
-                if streamed and options.predict is not None:
+                if isinstance(table.values, Sample) and options.predict is not None:
                     raise ValueError("--predict must be left out for data read in parts")
-                sample = table.values if streamed else ArraySample(table.values, table.weights)
+                data = {"X": table.values, "weights": table.weights}
                 if model is None:
-                    return _show(compare(sample, **chosen), options.json)
-                result = fit(sample, model, **chosen)
+                    return _show(compare(**data, **chosen), options.json)
+                result = fit(**data, model=model, **chosen)
                 between = None if options.interval is None else result.interval(options.interval)
                 if options.p_value is not None:
                     _test(result, options.p_value, options.seed)
@@ -152,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
                 print(json.dumps({"columns": table.names, **result.as_dict(), **sure}, indent=2))
             else:
                 print(result.summary(between))
-            outputs.write(options, result, sample, table, between)
+            outputs.write(options, result, table, between)
     except ValueError as error:
         name = shown(options.data)
         said = str(error).removeprefix(f"{name}: ")

@@ -59,11 +59,14 @@ def check(options: argparse.Namespace) -> None:
         seen[path.resolve()] = f"--{name}"
 
 
-def write(
-    options: argparse.Namespace, result: Fit, sample: Any, table: Table, between: Interval | None
-) -> None:
+def write(options: argparse.Namespace, result: Fit, table: Table, between: Interval | None) -> None:
     """Write every file that was asked for."""
+    from elubench.samples import ArraySample, Sample
     from elubench.studies.store import write_whole
+
+    sample: Any = table.values
+    if not isinstance(sample, Sample) and (options.plot or options.report):
+        sample = ArraySample(sample, table.weights)
 
     if options.plot is not None:
         from elubench import plot

@@ -15,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile what the kernel cache does not have, and say what it has now."""
-    from elubench.cli.compiling import Line
+    from elubench.cli.compiling import Line, Wait
     from elubench.kernels._cache import cache_folder, why_uncached
     from elubench.kernels._jit import JIT, listening, warmup
     from elubench.text import duration
@@ -24,19 +24,22 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("nothing to compile: NUMBA_DISABLE_JIT is set")
     if cache_folder() is None:
         raise CommandError(f"kernels cannot be kept: {why_uncached()}")
-    line, counts = Line(), [0, 0]
+
+    class Counted(Line):
+        """Shown with the number of all kernels, after each."""
+
+        def compiled(self, seconds: float) -> None:
+            Wait.compiled(self, seconds)
+
+    line, counts = Counted(), [0, 0]
 
     def progress(done: int, kernels: int) -> None:
         counts[:] = done, kernels
         if line.kernels:
             line.show(f"{done} of {kernels}")
 
-    def compiled(seconds: float) -> None:
-        line.kernels += 1
-        line.seconds += seconds
-
     try:
-        with listening(compiled):
+        with listening(line):
             warmup(progress)
     finally:
         line.close()

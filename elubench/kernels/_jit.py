@@ -61,7 +61,7 @@ _COLD = 500  # calls, after which compiling a kernel pays
 
 _registry: list[Any] = []
 _compile_seconds = 0.0
-_listeners: list[Callable[[float], None]] = []
+_listeners: list[Listener] = []
 _compile_lock = threading.RLock()
 # A process that is forked while a thread compiles would have half a kernel and a lock for ever.
 if hasattr(os, "register_at_fork"):
@@ -216,13 +216,15 @@ def compiled_now(dispatcher: Any) -> Any:
         with _compile_lock:
             if not dispatcher.overloads:
                 begun = time.perf_counter()
+                if _listeners and not dispatcher._cache.has_some():
+                    _listeners[-1].begins()
                 with held(), _no_collection():
                     dispatcher.compile(dispatcher.elubench_signature)
                     dispatcher.disable_compile()
                 spent = time.perf_counter() - begun
                 _compile_seconds += spent
                 if _listeners and dispatcher.stats.cache_misses:
-                    _listeners[-1](spent)
+                    _listeners[-1].compiled(spent)
     return dispatcher
 
 
@@ -238,9 +240,19 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+class Listener:
+    """Is told of kernels that are compiled, because they are not in the cache."""
+
+    def begins(self) -> None:
+        """The next one begins."""
+
+    def compiled(self, seconds: float) -> None:
+        """It took so long."""
+
+
 @contextmanager
-def listening(listener: Callable[[float], None]) -> Iterator[None]:
-    """Call ``listener(seconds)`` after every kernel that was compiled, not found in the cache."""
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell the listener of kernels that are compiled within the block."""
     _listeners.append(listener)
     try:
         yield

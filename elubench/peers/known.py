@@ -8,7 +8,17 @@ from elubench.peers.base import Peer
 ELUBENCH = Peer(
     "elubench",
     "elubench.peers.own:Elubench",
-    solvers=("fit(auto)", "NewtonAnderson", "LBFGS", "Newton", "SQUAREM", "Anderson", "ELU", "EM"),
+    solvers=(
+        "fit(auto)",
+        "Moments",
+        "NewtonAnderson",
+        "LBFGS",
+        "Newton",
+        "SQUAREM",
+        "Anderson",
+        "ELU",
+        "EM",
+    ),
     nanoseconds=(1.5, 0.3),
     look=Look("#000000", "P", "-", 2.0),
 )
