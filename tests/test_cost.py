@@ -125,7 +125,9 @@ class TestRuns:
         assert run.passes > 0.0
         assert reads(run.bill) == {read: run.passes}
         assert run.cost == pytest.approx(run.passes * price(read, sample.n, 2), rel=1e-14)
-        assert np.allclose(run.costs(), run.trace["passes"] * price(read, sample.n, 2), rtol=1e-14)
+        assert np.allclose(
+            run.trace["cost"], run.trace["passes"] * price(read, sample.n, 2), rtol=1e-14
+        )
 
     def test_two_points_in_a_pass(self, priced):
         run = eb.run(rows(), "isotropic", Simultaneous(), max_iter=5)
@@ -145,8 +147,8 @@ class TestRuns:
         assert found == pytest.approx({PLAIN: 0.8 * steps, LOSS: 0.2 * (steps + 1.0)})
         assert sum(found.values()) == pytest.approx(run.passes)
         assert run.cost == pytest.approx(found[PLAIN] + 1.625 * found[LOSS])
-        assert run.costs()[0] == pytest.approx(0.2 * 1.625)  # the loss of the start
-        assert run.costs()[-1] == pytest.approx(run.cost)
+        assert run.trace["cost"].iloc[0] == pytest.approx(0.2 * 1.625)  # the loss of the start
+        assert run.trace["cost"].iloc[-1] == pytest.approx(run.cost)
 
     @pytest.mark.parametrize(
         ("model", "d", "expected"),
@@ -168,12 +170,12 @@ class TestRuns:
         assert second.want == LOG_COSH
         assert second.points > 1
         assert found == {Read(SHAPE): 1.0, second: 1.0}
-        assert run.costs().tolist() == [0.0, 0.5, 0.5 + price(second, 1, 2)][: len(run.trace)]
+        assert run.trace["cost"].tolist() == [0.0, 0.5, 0.5 + price(second, 1, 2)][: len(run.trace)]
 
     def test_no_iteration_costs_nothing(self):
         run = eb.run(rows(), "isotropic", eb.EM(), max_iter=0)
         assert run.cost == 0.0
-        assert run.costs().tolist() == [0.0]
+        assert run.trace["cost"].tolist() == [0.0]
 
     def test_many_runs_have_the_costs_of_each(self, priced):
         samples = [eb.ArraySample(rows(seed=seed)) for seed in range(3)]
@@ -267,7 +269,7 @@ class TestCondensed:
             sample = eb.CondensedSample(x)
             run = eb.run(sample, "isotropic", eb.EM(), start, max_iter=6, driver=driver)
             bills.append(run.bill.reads[PLAIN])
-            far = np.flatnonzero(np.diff(run.costs()) > 0.5)
+            far = np.flatnonzero(np.diff(run.trace["cost"]) > 0.5)
             assert 0 < len(far) < 6
             assert run.cost == pytest.approx(len(far) + (6 - len(far)) * sample.share)
         assert np.allclose(*bills, rtol=1e-14)

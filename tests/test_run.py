@@ -143,7 +143,7 @@ class TestTrace:
         got = run(sample, model, EM(), max_iter=12, truth=truth, true_scale=4.0)
         trace = got.trace
         assert list(trace.columns) == [
-            "t", "step", "passes", "seconds", "location_error", "scale_error", "gap", "loss",
+            "t", "step", "passes", "cost", "seconds", "location_error", "scale_error", "gap", "loss",
             *(f"param_{j}" for j in range(model.n_params(2))),
         ]  # fmt: skip
         assert trace["t"].dtype == np.int64
@@ -188,7 +188,7 @@ class TestTrace:
                 if cold:
                     patch.setattr(drivers, "is_ready", lambda kernel: False)
                 short = run(sample, "isotropic", algorithm, [0.9], driver="short", **options)
-            different = ["seconds"]
+            different = ["cost", "seconds"]
             assert usual.trace.drop(columns=different).equals(short.trace.drop(columns=different))
             assert (usual.status, usual.passes) == (short.status, short.passes)
             assert (np.diff(short.trace["seconds"]) >= 0).all()
@@ -207,7 +207,7 @@ class TestTrace:
 
     def test_without_metrics(self, sample):
         got = run(sample, "isotropic", EM(), [0.9], max_iter=5, metrics=False)
-        assert list(got.trace.columns) == ["t", "step", "passes", "seconds", "param_0"]
+        assert list(got.trace.columns) == ["t", "step", "passes", "cost", "seconds", "param_0"]
 
     def test_metrics_are_worked_out_afterwards(self, sample):
         counted = Elsewhere(sample)
@@ -588,7 +588,8 @@ class TestRunMany:
             assert got.params.tobytes() == alone.params.tobytes()
             assert got.scale.tobytes() == alone.scale.tobytes()
             pd.testing.assert_frame_equal(
-                got.trace.drop(columns="seconds"), alone.trace.drop(columns="seconds")
+                got.trace.drop(columns=["cost", "seconds"]),
+                alone.trace.drop(columns=["cost", "seconds"]),
             )
 
     def test_validation(self):

@@ -87,7 +87,7 @@ class TestMerge:
         ended = eb.merge_studies(shards, tmp_path / "all")
         assert ended.finished
         assert_same_rows(eb.load_results(tmp_path / "all"), eb.load_results(whole))
-        kept = [name for name in eb.load_traces(whole).columns if name != "seconds"]
+        kept = [name for name in eb.load_traces(whole).columns if name not in ("cost", "seconds")]
         keys = ["n", "replicate", "algorithm", "t"]
         found, expected = (
             eb.load_traces(out)[kept].sort_values(keys, ignore_index=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 
+import numpy as np
+
 from elubench.algorithms import EM, Algorithm, NewtonAnderson
 from elubench.algorithms.known import kind_of
 from elubench.checks import Floats
@@ -46,9 +48,9 @@ class Elubench(Adapter):
         looked, most = 0, 100
         while True:  # again and longer, so that EM does not use up the budget once it is there
             made = run(sample, "isotropic", algorithm, self.start, max_iter=most, metrics=False)
-            trace = made.trace
-            points = trace[[f"param_{j}" for j in range(sample.d)]].to_numpy()
-            for t, seconds, point in zip(trace["t"], trace["seconds"], points, strict=True):
+            table = made.columns
+            points = np.stack([table[f"param_{j}"] for j in range(sample.d)], axis=-1)
+            for t, seconds, point in zip(table["t"], table["seconds"], points, strict=True):
                 if t > looked:
                     looked = max(t, int(t * (1.0 + LOOK_EVERY)) - 1)
                     scale = made.model.scale(sample, point)[0]

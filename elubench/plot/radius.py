@@ -190,9 +190,11 @@ def run_times(
     one_of(data, *(column for column in ("model", "d", "n") if column != hue))
     axes = current(ax)
     table = censoring.run_time_distribution(data, f"{spent}_to_radius", spent, by=hue)
+    first = table["cost"][table["cost"] > 0.0].min()
+    least = min(1.0, 0.8 * float(first)) if spent == "cost" and first > 0.0 else 1.0
     for value, kind in reversed(curves(data, hue).items()):
         one = table[table[hue] == value]
-        cost = one["cost"].clip(lower=1.0)  # at the start already: on the axis
+        cost = one["cost"].clip(lower=least)  # at the start already: on the axis
         short = one["share"].iloc[-1] < 1.0
         last = -1 if short else int(np.argmax(one["share"].to_numpy()))
         axes.step(cost, one["share"], where="post", **line(kind))
@@ -207,7 +209,7 @@ def run_times(
         )
         axes.plot([], [], marker=kind.marker, label=named(hue, value), **line(kind))
     axes.set_xscale("log")
-    axes.set_xlim(left=1.0)
+    axes.set_xlim(left=least)
     axes.set_ylim(0.0, 1.03)
     axes.set_xlabel(_LABELS[spent])
     axes.set_ylabel("share within the radius")

@@ -69,8 +69,10 @@ class Run:
 
     @cached_property
     def trace(self) -> pd.DataFrame:
-        """The recorded iterates, one per row."""
-        return pd.DataFrame(self.columns)
+        """The recorded iterates, one per row; ``cost`` is what :attr:`cost` was by then."""
+        table = pd.DataFrame(self.columns)
+        table.insert(1 + list(self.columns).index("passes"), "cost", self._costs())
+        return table
 
     @property
     def cost(self) -> float:
@@ -81,8 +83,11 @@ class Run:
         """
         return float(self.bill.cost()[-1])
 
-    def costs(self) -> Floats:
-        """The cost up to each row of the trace."""
+    def cost_at(self, place: int) -> float:
+        """The cost up to a row of the trace."""
+        return float(self._costs()[place])
+
+    def _costs(self) -> Floats:
         found: Floats = self.bill.cost()[:-1]
         return found
 

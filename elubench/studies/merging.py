@@ -9,14 +9,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from elubench.studies.progress import Progress, Tally
-from elubench.studies.rows import IDENTITY, OUTCOME, TRACE_SCHEMA
+from elubench.studies.rows import IDENTITY, OUTCOME, TIME, TRACE_SCHEMA
 from elubench.studies.running import existing
 from elubench.studies.spec import difference
 from elubench.studies.store import Store, StoreError, parquet
 
 # what does not depend on the machine or the clock
 _LASTING = [*IDENTITY, *OUTCOME]
-_LASTING_OF_TRACES = [name for name in TRACE_SCHEMA.names if name != "seconds"]
+_LASTING_OF_TRACES = [name for name in TRACE_SCHEMA.names if name not in TIME]
 
 
 def merge_studies(folders: Sequence[str | Path], out: str | Path) -> Progress:

@@ -284,7 +284,7 @@ def _at(ended: Run, place: int) -> dict[str, float]:
     return {
         "iterations": int(ended.columns["t"][place]),
         "passes": float(ended.columns["passes"][place]),
-        "cost": float(ended.costs()[place]),
+        "cost": ended.cost_at(place),
         "seconds": float(ended.columns["seconds"][place]),
     }
 

@@ -93,6 +93,7 @@ TRACE_SCHEMA = pa.schema(
         "t": _int,
         "step": _float,
         "passes": _float,
+        "cost": _float,
         "seconds": _float,
         "location_error": _float,
         "scale_error": _float,

@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from elubench.studies.whole import TEMPORARY
 from elubench.studies.whole import write_whole as write_whole
 
-FORMAT = 1  # of the folder and its columns
+FORMAT = 2  # of the folder and its columns
 _ABANDONED_SECONDS = 600.0  # the writer of an older temporary file is gone
 _READERS = 4
 
