@@ -53,24 +53,30 @@ def compared(what, target, one, two, rounds, threads):
 def in_turns(cases, rounds, at_least=0.02, rest=0.02):
     """Median seconds of a call of each case; a round calls every case for ``at_least`` seconds.
 
-    Before that it waits for threads of the case before, which spin for a while: ``rest`` seconds.
+    Before that it waits for threads of the case before, which spin for a while: ``rest`` seconds. Then
+    the case runs untimed for as long as it is timed: after a rest the processor takes some ten
+    milliseconds until it is as fast again, in which a long case has a few calls and a short one many.
     """
     calls = {}
     for name, case in cases.items():
         case()
-        start = time.perf_counter()
-        case()
-        calls[name] = max(1, round(at_least / max(time.perf_counter() - start, 1e-7)))
+        quickest = min(_seconds(case, 1) for _ in range(3))  # the first have memory to get
+        calls[name] = max(1, round(at_least / max(quickest, 1e-7)))
     taken = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
             time.sleep(rest)
-            case()
-            start = time.perf_counter()
             for _ in range(calls[name]):
                 case()
-            taken[name].append((time.perf_counter() - start) / calls[name])
+            taken[name].append(_seconds(case, calls[name]))
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def _seconds(case, calls):
+    start = time.perf_counter()
+    for _ in range(calls):
+        case()
+    return (time.perf_counter() - start) / calls
 
 
 def with_threads(threads, case):
