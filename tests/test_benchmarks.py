@@ -219,6 +219,6 @@ class TestTable:
         took = limits.in_turns(
             {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, 0
         )
-        # twice to size a round, then in every round once untimed and once timed
-        assert calls[4:] == ["a", "a", "b", "b"] * 3
+        # four times to size a round, then in every round once untimed and once timed
+        assert calls[8:] == ["a", "a", "b", "b"] * 3
         assert min(took.values()) > 0
