@@ -11,7 +11,9 @@ import pytest
 
 import elubench as eb
 from elubench import cli
+from elubench.fits import placing
 from elubench.plot import fitted as figures
+from elubench.samples import CondensedSample
 from elubench.samples.reading import read_table
 
 FAITHFUL = Path(__file__).parent / "data" / "faithful.csv"
@@ -86,6 +88,31 @@ class TestOutput:
         assert cli.main(["fit", str(files / "parts.npy"), "--json"]) == 0
         assert "use free weights, --mixing free" in capsys.readouterr().out
         assert any('General(mixing="free")' in note for note in eb.fit(rows).notes)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_many_rows_of_one_column_are_condensed(self, weighted, files, capsys, monkeypatch):
+        """As in ``fit``: the same bits, and the reads of a condensed sample."""
+        rng = np.random.default_rng(0)
+        X = np.where(rng.random(60_000) < 0.5, -1.5, 1.5) + rng.standard_normal(60_000)
+        weights = rng.integers(1, 4, 60_000).astype(float) if weighted else np.ones(60_000)
+        path = files / "many.csv"
+        pd.DataFrame({"x": X, "w": weights}).to_csv(path, index=False)
+        made = []
+
+        class Watched(CondensedSample):
+            def __init__(self, X, weights=None):
+                made.append(len(X))
+                super().__init__(X, weights)
+
+        monkeypatch.setattr(placing, "CondensedSample", Watched)
+        options = ["--weights=w"] if weighted else ["--columns=x"]
+        assert cli.main(["fit", str(path), *options, "--plot", str(files / "p.png"), "--json"]) == 0
+        values = json.loads(capsys.readouterr().out)
+        assert made == [60_000]
+        fit = eb.fit(X[:, None], weights=weights if weighted else None)
+        assert values["location"] == fit.location.tolist()
+        assert values["passes"] == fit.passes
+        assert (files / "p.png").stat().st_size > 0
 
     def test_all_models(self, files, capsys):
         arguments = ["fit", str(files / "x.csv"), "--model=all"]

@@ -104,6 +104,19 @@ def test_coinciding_components_are_moved_apart():
         assert eb.fit(sample, name, "em").gain >= 0.0
 
 
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("name", ["isotropic", "general"])
+def test_one_gaussian_starts_from_the_moments(name, d):
+    """From nothing else, on rows in memory and, at d = 1, condensed."""
+    X, model = eb.gaussian(N, d, seed=4), named(name)
+    for sample in [eb.ArraySample(X), *([eb.CondensedSample(X)] if d == 1 else [])]:
+        (estimate,), _ = model.moment_estimates(sample)
+        begins = starts.starts(model, sample, lambda: False)
+        assert begins.flat
+        expected = starts._apart(model, sample, estimate)
+        assert [one.tolist() for one in begins.points] == [expected.tolist()]
+
+
 @pytest.mark.parametrize("model", ["isotropic", "diagonal", "general"])
 def test_fit_by_moments_alone(model):
     """An estimate, reported with what EM would still gain from there."""

@@ -54,7 +54,8 @@ def fit(
     Nothing is centred or rescaled: the isotropic and the diagonal model are symmetric about 0, and a
     note says so if the mean of X is elsewhere. (Far from 0 the general model is fitted to the
     differences from the mean, in a second copy of X; this changes rounding errors only.) From 50,000
-    rows on, X of one column is read once, as a :class:`CondensedSample`, and all passes are over that.
+    rows on, X of one column is read once, as a :class:`CondensedSample`, and passes are over that; only
+    where components are so narrow that it would cost digits do they read the rows again.
 
     The likelihood has several maxima. Parts of equal and of unequal size along the directions in which
     the data spread most are compared, a few steps of EM refine the better ones, and the best two are

@@ -46,13 +46,10 @@ _TARGETS = {"radius": "to the radius", "mle": "to the MLE"}
 
 def with_mle(rows: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
     """The rows with ``cost_to_mle``, NaN where a run never was as good as the MLE."""
-    known = rows[[*_RUN, "mle_gap", "passes", "cost"]]
-    joined = traces[[*_RUN, "passes", "gap"]].merge(known, on=_RUN, suffixes=("", "_in_all"))
+    joined = traces[[*_RUN, "cost", "gap"]].merge(rows[[*_RUN, "mle_gap"]], on=_RUN)
     there = joined[joined["gap"] - joined["mle_gap"] <= NEAR / joined["n"]]
-    first = there.sort_values("passes", kind="stable").drop_duplicates(_RUN)
-    # all passes of an algorithm are of one kind
-    share = first["passes"] / first["passes_in_all"].where(first["passes_in_all"] > 0, 1.0)
-    found = first[_RUN].assign(cost_to_mle=share * first["cost"])
+    first = there.sort_values("cost", kind="stable").drop_duplicates(_RUN)
+    found = first[_RUN].assign(cost_to_mle=first["cost"])
     return rows.merge(found, on=_RUN, how="left")
 
 

@@ -50,7 +50,9 @@ def run(
 
     Parameters
     ----------
-    sample : a Sample, an (n, d) array-like, the path of a file, or a Dask collection.
+    sample : a Sample, an (n, d) array-like, the path of a file, or a Dask collection. One column that
+        is streamed from files or lies on a cluster is condensed in its first read if that pays
+        (``details`` then says to how many points); of rows in memory, a ``CondensedSample`` is.
     model : a model, or its name.
     algorithm : an algorithm with its options.
     start : parameters to start from; by default ``model.default_start(sample)``.
