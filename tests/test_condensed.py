@@ -506,6 +506,15 @@ def test_fits_agree(model, kind, condense_all):
     np.testing.assert_allclose(got.scale, expected.scale, rtol=1e-12 if sharp else 1e-6)
 
 
+def test_rows_that_count_once_are_not_called_weighted():
+    """The weights of the points add up to n, but for rounding."""
+    x = 5.0 + 3.0 * np.random.default_rng(2).standard_normal((60_000, 1))
+    off = eb.CondensedSample(x).moments().weight - 60_000
+    assert 0.0 < abs(off) < 1e-9
+    assert not any("weights" in note for note in eb.fit(x).notes)
+    assert any("weights" in note for note in eb.fit(x, weights=np.full(60_000, 1.5)).notes)
+
+
 def test_fits_agree_with_an_outlier_as_far_as_digits_go(condense_all):
     """One component is at the outlier: the scale, about 9, is a difference of numbers of 1e12."""
     x = (rows("outlier", N) * 3.0)[:, None]

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from elubench.papers.beyond_em.rival_tables import passes
+from elubench.papers.beyond_em.rival_tables import cost, passes
 from elubench.papers.singularity import theory
 from elubench.papers.singularity.claims.shared import MODELS
 from elubench.plot.against_n import statistic_of
@@ -213,11 +213,11 @@ FIGURES = {maker.key: maker for maker in _MAKERS}
 
 
 def rival_tables(evidence: Evidence) -> list[PageTable]:
-    """Passes to the radius by algorithm and n, with equal and with unequal weights."""
+    """Passes and cost to the radius by algorithm and n, with equal and with unequal weights."""
     tables = []
     for weight, said in ((0.5, "equal weights"), (0.6, "w = 0.6"), (0.9, "w = 0.9")):
         rows = evidence.rows(model=MODELS[weight], d=1, stop="radius", samples="lattice")
         if not rows.empty:
-            table = passes(rows)
-            tables.append(replace(table, title=f"{table.title}, {said}"))
+            made = passes(rows), cost(rows)
+            tables += [replace(table, title=f"{table.title}, {said}") for table in made]
     return tables
