@@ -52,8 +52,8 @@ def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
 
 @kernel("exact", plain=True)
 def _room(d: int) -> int:
-    """Numbers in which a pass works: accumulators, and two numbers per row of a stretch."""
-    return accumulators(d) + 2 * STRETCH * ROWS
+    """Numbers in which a pass works: accumulators, and one number per row of a stretch."""
+    return accumulators(d) + STRETCH * ROWS
 
 
 class _Rooms(threading.local):

@@ -177,16 +177,50 @@ def _add_line(c: Any, data: Any, begin: int, end: int, out: Any) -> None:
 
 
 @kernel("exact", inline=True, counted=False)
-def _lost(c: Any, a: Any, rows: int, gone: Any, grown: Any, far: Any) -> Any:
-    """Take rows of tanh in c, with |y| in a, to the sums of the loss; c becomes 1 - tanh^2."""
+def _lost(c: Any, rows: int, gone: Any, grown: Any) -> Any:
+    """Take rows of tanh in c to the products for the loss; c becomes 1 - tanh^2."""
     for i in range(0, rows, ROWS):
         t = load_wide(c, i)
         square = rounded(t, t)
         left = 1.0 - square
         gone, grown = more_gone(gone, square, left), more_grown(grown, absolute(t))
-        far = plus(far, load_wide(a, i))
         store(c, i, left)
-    return gone, grown, far
+    return gone, grown
+
+
+@kernel("exact", inline=True, counted=False)
+def _add_losing(
+    data: Any,
+    weights: Any,
+    n: int,
+    first: int,
+    stop: int,
+    d: int,
+    u: Any,
+    b: float,
+    s: Any,
+    c: Any,
+    ones: int,
+    far: Any,
+    single: Any,
+) -> Any:
+    """Add t and t x of a strip to the accumulators, and what the loss needs of each tile.
+
+    c becomes tanh where rows count once, else 1 - tanh^2 times the weight.
+    """
+    for tile in range(first, stop):
+        at = tile * d * ROWS
+        y, here = _project(data, at, d, u, b), (tile - first) * ROWS
+        t = tanh(y)
+        if tile < ones:
+            store(c, here, t)
+            far = plus(far, absolute(y))
+        else:
+            single = plus(single, weighed(log_cosh(y), weights, tile, n))
+            store(c, here, weighed(1.0 - rounded(t, t), weights, tile, n))
+            t = weighed(t, weights, tile, n)
+        _add_moments(t, data, at, d, s)
+    return far, single
 
 
 @kernel("exact", counted=False)
@@ -203,13 +237,12 @@ def add_with_loss(
     want: int,
     out: Any,
 ) -> None:
-    """The same, with LC and what else is wanted; c is room for two numbers per row of a stretch.
+    """The same, with LC and what else is wanted; c is room for a number per row of a stretch.
 
     Rows that count once are taken to the loss after they are summed: tanh needs all registers.
     """
     d = u.size
     s = s[_away(s, align_stack()) :]
-    a = c[STRETCH * ROWS :]
     strip = strip_tiles(d) if want & CURVATURE else np.int64(STRETCH)
     ones = n // ROWS if weights.shape[0] == 0 else np.int64(0)  # tiles of rows that count once
     for stretch in range(begin, end, STRETCH):
@@ -219,19 +252,15 @@ def add_with_loss(
         single = zeros()
         for first in range(stretch, last, strip):
             stop = min(first + strip, last)
-            for tile in range(first, stop):
-                at = tile * d * ROWS
-                y, here = _project(data, at, d, u, b), (tile - first) * ROWS
-                t = tanh(y)
-                if tile < ones:
-                    store(c, here, t)
-                    store(a, here, absolute(y))
-                else:
-                    single = plus(single, weighed(log_cosh(y), weights, tile, n))
-                    store(c, here, weighed(1.0 - rounded(t, t), weights, tile, n))
-                    t = weighed(t, weights, tile, n)
-                _add_moments(t, data, at, d, s)
-            gone, grown, far = _lost(c, a, (min(stop, ones) - first) * ROWS, gone, grown, far)
+            if d == 4:
+                far, single = _add_losing(
+                    data, weights, n, first, stop, np.int64(4), u, b, s, c, ones, far, single
+                )
+            else:
+                far, single = _add_losing(
+                    data, weights, n, first, stop, d, u, b, s, c, ones, far, single
+                )
+            gone, grown = _lost(c, (min(stop, ones) - first) * ROWS, gone, grown)
             if want & CURVATURE and d == 1:
                 _add_line(c, data, first, stop, out)
             elif want & CURVATURE and d <= 4:
