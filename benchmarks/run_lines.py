@@ -72,7 +72,7 @@ def by_moments(name, d, most, scale):
     """Reads of Moments to twice the radius, and what is read after the first of them to the MLE.
 
     Not a matter of time. The worst of all samples. Where the MLE itself lies beyond that radius, reads
-    to it are not counted. On the diagonal model Moments reads twice, to compare its estimates.
+    to the radius are not counted. On the diagonal model Moments reads twice, to compare its estimates.
     """
     model, start = named(name), start_of(name, d)
     reads, further = [], []

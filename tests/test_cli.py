@@ -468,7 +468,7 @@ class TestCompiling:
     def test_nothing_is_said_of_a_kernel_that_is_soon_done(self, monkeypatch):
         from elubench.cli import compiling
 
-        monkeypatch.setattr(compiling, "_PATIENCE", 3600.0)
+        monkeypatch.setattr(compiling, "_PATIENCE", 30.0)
         stream = io.StringIO()
         line = compiling.Line(stream)
         line.begins()
@@ -483,9 +483,13 @@ class TestCompiling:
 
         (tmp_path / "rows.csv").write_text("a\n1\n2\n4\n7\n8\n")
         environment = {**os.environ, "ELUBENCH_CACHE_DIR": str(tmp_path / "cache")}
+        program = (
+            "import sys; from elubench import cli; from elubench.cli import compiling; "
+            f"compiling._PATIENCE = 0.0; sys.exit(cli.main(['fit', {str(tmp_path / 'rows.csv')!r}]))"
+        )
         for expected in (f"{MESSAGE}\n", ""):
             found = subprocess.run(
-                [*ELUBENCH, "fit", str(tmp_path / "rows.csv")],
+                [sys.executable, "-c", program],
                 env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE,
             )  # fmt: skip
             assert found.stderr == expected

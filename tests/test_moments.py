@@ -74,6 +74,17 @@ class TestShape:
         assert calls == [kernels.shape_parallel] * 2 + [kernels.shape_serial]
         assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 
+    @pytest.mark.parametrize("d", [1, 2, 3, 4, 6])
+    def test_weights_of_one_change_no_bit(self, d):
+        X = clusters(2_005, d, 1.0, seed=3, centre=7.0)
+        found = [
+            np.concatenate(
+                [x.ravel() for x in sample.shape_about(np.full(d, 7.1), np.full(d, 1.7))]
+            )
+            for sample in (eb.ArraySample(X), eb.ArraySample(X, np.ones(len(X))))
+        ]
+        assert found[0].tobytes() == found[1].tobytes()
+
     def test_units_are_exact_and_do_not_overflow(self):
         X = clusters(100, 2, 1.0, seed=1)
         plain = eb.ArraySample(X).shape()

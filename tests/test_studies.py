@@ -488,6 +488,8 @@ class TestRows:
         assert (ends["location_error"] == rows["last_location_error"]).all()
         np.testing.assert_allclose(ends["gap"], rows["last_gap"], rtol=0, atol=1e-15)
         assert (by_run["t"].first() == 0).all()
+        assert (ends["cost"] <= rows["cost"]).all()
+        assert (by_run["cost"].first() == 0).all()
 
     def test_no_mle_where_it_is_not_wanted(self, tmp_path):
         eb.run_study(small(mle=False, replicates=1), tmp_path / "out")

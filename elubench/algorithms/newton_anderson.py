@@ -357,10 +357,9 @@ class NewtonAnderson(Algorithm):
     Monotone in the loss. It stops by itself when the predicted decrease of the mean loss is below
     ``precision`` / n, that is, when the log-likelihood would gain less than ``precision`` in total.
 
-    The second-order sums cost O(n d^2): a pass with them takes 1.4 times as long as a plain one at
-    d = 1, 1.6 times at d = 4, three times at d = 16, six times at d = 32 and nine times at d = 64
-    (one thread, rows in the cache), and an update for general locations, O(d^3), adds to this. Beyond
-    d = ``up_to`` use :class:`LBFGS`.
+    The second-order sums cost O(n d^2): a pass with them takes as long as 1.4 plain ones at d = 1, 1.5 at
+    d = 4, three at d = 16 and nine at d = 64 (one thread, rows in the cache). Beyond d = ``up_to`` use
+    :class:`LBFGS`.
 
     Parameters
     ----------
@@ -388,10 +387,9 @@ class NewtonAnderson(Algorithm):
     def resolve(self, model: Model) -> NewtonAnderson:
         super().resolve(model)
         bends = "scale per coordinate" in model.features
-        if bends == self.bends:
-            return self
-        resolved = replace(self)
-        object.__setattr__(resolved, "bends", bends)
+        resolved = self if bends == self.bends else replace(self)
+        if resolved is not self:
+            object.__setattr__(resolved, "bends", bends)
         return resolved
 
     def options(self, rows: float = 1.0) -> Floats:

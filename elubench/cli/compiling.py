@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import TextIO
 
@@ -13,7 +13,7 @@ from elubench.cli.progress import Bar
 from elubench.kernels._jit import Listener, listening
 from elubench.text import duration
 
-_PATIENCE = 0.5  # seconds of compiling before anything is said
+_PATIENCE = 0.5  # seconds of compiling before anything is said; infinite for never
 
 MESSAGE = "elubench: compiling kernels, once per machine"
 
@@ -27,10 +27,14 @@ class Wait(Listener):
         self._timer: Timer | None = None
 
     def begins(self) -> None:
-        if not self._said and math.isfinite(_PATIENCE):
-            self._timer = Timer(max(_PATIENCE - self.seconds, 0.0), self._over)
-            self._timer.daemon = True
-            self._timer.start()
+        self.stop()
+        if self._said or math.isinf(_PATIENCE):
+            return
+        timer = Timer(max(_PATIENCE - self.seconds, 0.0), self._over)
+        timer.daemon = True
+        with suppress(RuntimeError):  # there is no room for a thread, and no need of one
+            timer.start()
+            self._timer = timer
 
     def compiled(self, seconds: float) -> None:
         self.stop()

@@ -265,7 +265,7 @@ def _notes(model: Model, sample: Sample, held: Sample | None, best: Run) -> list
             f"column {columns} of X is constant: it holds nothing to tell components apart, "
             "but counts in the common scale; leave it out"
         )
-    if not math.isclose(m.weight, sample.n, rel_tol=1e-12):  # points add up to rounding
+    if m.weight != sample.n:
         notes.append(f"rows count as often as their weights say: n = {m.weight:.6g} for the tests")
     if not model.translates:
         with np.errstate(over="ignore"):

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,9 @@ class KernelCache(caching._Cache):
     A truncated file, a full disk or a deleted folder costs a compilation and nothing else.
     """
 
-    def __init__(self, function: Any):
-        self._function = function
+    def __init__(self, function: Any, missed: Callable[[], None] = lambda: None):
+        """``missed`` is called when the kernel is not there, and has to be compiled."""
+        self._function, self._missed = function, missed
         self._inner: Any = None
 
     def _cache(self) -> Any:
@@ -157,9 +159,12 @@ class KernelCache(caching._Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return self._cache().load_overload(_arguments(sig), target_context)
+            found = self._cache().load_overload(_arguments(sig), target_context)
         except Exception:  # whatever a damaged pickle raises: the kernel is compiled instead
-            return None
+            found = None
+        if found is None:
+            self._missed()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

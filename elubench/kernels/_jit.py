@@ -62,6 +62,7 @@ _COLD = 500  # calls, after which compiling a kernel pays
 _registry: list[Any] = []
 _compile_seconds = 0.0
 _listeners: list[Listener] = []
+_told: list[Listener] = []  # of the kernel that is being compiled
 _compile_lock = threading.RLock()
 # A process that is forked while a thread compiles would have half a kernel and a lock for ever.
 if hasattr(os, "register_at_fork"):
@@ -115,7 +116,7 @@ def kernel(
         if JIT and signature is not None:
             dispatcher.elubench_signature = signature
             dispatcher.elubench_calls = 0 if plain else _COLD
-            dispatcher._cache = KernelCache(function)
+            dispatcher._cache = KernelCache(function, _begins)
             _registry.append(dispatcher)
             dispatcher.elubench_most = int(plain)
             if plain:
@@ -216,16 +217,24 @@ def compiled_now(dispatcher: Any) -> Any:
         with _compile_lock:
             if not dispatcher.overloads:
                 begun = time.perf_counter()
-                if _listeners and not dispatcher._cache.has_some():
-                    _listeners[-1].begins()
-                with held(), _no_collection():
-                    dispatcher.compile(dispatcher.elubench_signature)
-                    dispatcher.disable_compile()
-                spent = time.perf_counter() - begun
-                _compile_seconds += spent
-                if _listeners and dispatcher.stats.cache_misses:
-                    _listeners[-1].compiled(spent)
+                try:
+                    with held(), _no_collection():
+                        dispatcher.compile(dispatcher.elubench_signature)
+                        dispatcher.disable_compile()
+                finally:
+                    spent = time.perf_counter() - begun
+                    _compile_seconds += spent
+                    while _told:
+                        _told.pop().compiled(spent)
     return dispatcher
+
+
+def _begins() -> None:
+    """A kernel is not in the cache. Those that it calls are compiled with it."""
+    if not _told:
+        _told.extend(_listeners[-1:])
+        for listener in _told:
+            listener.begins()
 
 
 @contextmanager
@@ -247,7 +256,7 @@ class Listener:
         """The next one begins."""
 
     def compiled(self, seconds: float) -> None:
-        """It took so long."""
+        """It took so long; or it failed then."""
 
 
 @contextmanager

@@ -25,16 +25,15 @@ from elubench.kernels.lanes import (
     fetch,
     load,
     load_wide,
-    rounded,
     store,
     zeros,
     zeros_wide,
 )
-from elubench.kernels.pairs import add_pairs, add_some, add_triangle, strip_tiles
+from elubench.kernels.pairs import add_pairs, add_some, add_triangle, nothing, strip_tiles
 from elubench.kernels.processor import REGISTER
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
-from elubench.kernels.registers import load_register, zeros_register
+from elubench.kernels.registers import load_register, square, zeros_register
 from elubench.kernels.sums import FEW, plus_products, weighed
 from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, ROWS, Tiles, aligned
 
@@ -88,9 +87,10 @@ def _few_lanes(
     j2, j3 = d - 1 - (d > 3), d - 1
     c0, c1, c2, c3 = centre[0], centre[1], centre[j2], centre[j3]
     f0, f1, f2, f3 = factors[0], factors[1], factors[j2], factors[j3]
-    s00, s10, s11, s20, s21 = _five()
-    s22, s30, s31, s32, s33 = _five()
-    q0, q1, q2, q3, _ = _five()
+    s00, s10, s11, s20 = nothing()
+    s21, s22, s30, s31 = nothing()
+    s32, s33 = zeros_register(), zeros_register()
+    q0, q1, q2, q3 = nothing()
     for tile in range(begin, end):
         at = tile * d * ROWS
         for line in range(0, d * ROWS, LINE):
@@ -100,19 +100,12 @@ def _few_lanes(
             z1 = (load_register(data, i + ROWS) - c1) * f1
             z2 = (load_register(data, i + j2 * ROWS) - c2) * f2
             z3 = (load_register(data, i + j3 * ROWS) - c3) * f3
-            # squares serve two sums: the compiler must not choose which of these they fuse with
-            t0, t1, t2, t3 = rounded(z0, z0), rounded(z1, z1), rounded(z2, z2), rounded(z3, z3)
-            s00, s11, s22, s33 = s00 + t0, s11 + t1, s22 + t2, s33 + t3
-            s10, s20, s21 = s10 + z1 * z0, s20 + z2 * z0, s21 + z2 * z1
-            s30, s31, s32 = s30 + z3 * z0, s31 + z3 * z1, s32 + z3 * z2
+            s00, s10, s11 = s00 + z0 * z0, s10 + z1 * z0, s11 + z1 * z1
+            s20, s21, s22 = s20 + z2 * z0, s21 + z2 * z1, s22 + z2 * z2
+            s30, s31, s32, s33 = s30 + z3 * z0, s31 + z3 * z1, s32 + z3 * z2, s33 + z3 * z3
+            t0, t1, t2, t3 = square(z0), square(z1), square(z2), square(z3)
             q0, q1, q2, q3 = q0 + t0 * t0, q1 + t1 * t1, q2 + t2 * t2, q3 + t3 * t3
     return s00, s10, s11, s20, s21, s22, s30, s31, s32, s33, q0, q1, q2, q3
-
-
-@kernel("exact", inline=True, counted=False)
-def _five() -> Any:
-    nothing = zeros_register()
-    return nothing, nothing, nothing, nothing, nothing
 
 
 @kernel("exact", counted=False)
@@ -143,7 +136,7 @@ def _block(
     for begin in range(block * tiles, last, strip):
         end = min(begin + strip, last)
         ones = weights.shape[0] == 0 and end * ROWS <= n
-        if ones and 1 < d <= FEW:
+        if ones and 1 < d <= 4:
             _add_few(data, begin, end, d, centre, factors, sums)
             continue
         for j in range(0, d * LANES, LANES):

@@ -86,7 +86,8 @@ def _fetch_more(data: Any, ahead: int, last: int) -> int:
 
 
 @kernel("exact", inline=True, counted=False)
-def _nothing() -> tuple[Any, Any, Any, Any]:
+def nothing() -> tuple[Any, Any, Any, Any]:
+    """Four empty sums."""
     return zeros_register(), zeros_register(), zeros_register(), zeros_register()
 
 
@@ -97,8 +98,8 @@ def _some_lanes(
     """:func:`_products`, but only a register of each sum, from this lane on."""
     data, ahead, last = more
     one, two, at0, at1, at2, at3 = places
-    s0, s1, s2, s3 = _nothing()
-    r0, r1, r2, r3 = _nothing()
+    s0, s1, s2, s3 = nothing()
+    r0, r1, r2, r3 = nothing()
     s, r = zeros_register(), zeros_register()
     for tile in range(tiles):
         ahead = _fetch_more(data, ahead, last)
@@ -197,9 +198,9 @@ def _curved_two(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> A
 def _curved_four(c: Any, data: Any, begin: int, end: int, d: int, lane: int) -> Any:
     """The same for three or four; the third stands in for the fourth where there is none."""
     w = zeros_register()
-    s0, s1, s2, s3 = _nothing()
-    s00, s10, s11, s20 = _nothing()
-    s21, s22, s30, s31 = _nothing()
+    s0, s1, s2, s3 = nothing()
+    s00, s10, s11, s20 = nothing()
+    s21, s22, s30, s31 = nothing()
     s32, s33, beyond = zeros_register(), zeros_register(), (d - 1) * ROWS
     for tile in range(begin, end):
         for i in range(lane, ROWS, LANES):

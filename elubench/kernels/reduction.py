@@ -37,10 +37,10 @@ from elubench.kernels.tiles import BLOCK_ROWS, ROWS, STRETCH, Tiles, aligned
 #: itself, it pays from 25,000 on. On two virtual cores it did at 400,000 (1.1 to 1.6 times the serial
 #: speed), but took up to twice as long as one thread at 200,000, and more where others are at work.
 PARALLEL_FROM = 1 << 18
-
-
-#: Blocks that a thread sums in the same scratch memory, which takes a while to get.
-GROUP = 4
+_GROUP = (
+    4  # blocks, at most, that a thread sums in the same scratch memory, which takes a while to get
+)
+_SHARES = 4  # groups per thread, at least, so that all have as much to do
 
 
 def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
@@ -57,15 +57,20 @@ def _room(d: int) -> int:
 
 
 class _Rooms(threading.local):
-    """Scratch memory for serial passes by d, which a thread keeps for its next ones."""
+    """Scratch memory for serial passes by d, which a thread keeps for its next ones.
+
+    It is not there while a pass uses it: a signal's handler may make a pass, too.
+    """
 
     def __init__(self) -> None:
         self._of: dict[int, Any] = {}
 
-    def room(self, d: int) -> Any:
-        if d not in self._of:
-            self._of[d] = aligned(_room(d))
-        return self._of[d]
+    def taken(self, d: int) -> Any:
+        room = self._of.pop(d, None)
+        return aligned(_room(d)) if room is None else room
+
+    def returned(self, d: int, room: Any) -> None:
+        self._of[d] = room
 
 
 _rooms = _Rooms()
@@ -87,13 +92,14 @@ def reduce_tiles(tiles: Tiles, total: float, u: Any, b: Any, want: int) -> Any:
     k, d = u.shape
     partial = np.empty((tiles.blocks, k, width(d, want)))
     out = np.empty((k, width(d, want)))
-    scratch = _rooms.room(d)
+    scratch = _rooms.taken(d)
     arguments = (tiles.data, tiles.weights, tiles.rows, total, u, b, want, scratch, partial, out)
-    if not worth_threads(tiles, k):
+    if worth_threads(tiles, k):
+        with held(), parallel_region.entered() as inside:
+            ready(pass_parallel if inside else pass_serial)(*arguments)
+    else:
         ready(pass_serial)(*arguments)
-        return out
-    with held(), parallel_region.entered() as inside:
-        ready(pass_parallel if inside else pass_serial)(*arguments)
+    _rooms.returned(d, scratch)
     return out
 
 
@@ -189,10 +195,12 @@ def pass_parallel(
     partial: Any,
     out: Any,
 ) -> None:
-    """The pass with the blocks shared among threads, each block with its own scratch memory."""
-    for group in prange((partial.shape[0] + GROUP - 1) // GROUP):
+    """The pass with the blocks shared among threads; a few blocks have the same scratch memory."""
+    blocks = partial.shape[0]
+    each = max(1, min(_GROUP, blocks // (_SHARES * numba.get_num_threads())))
+    for group in prange((blocks + each - 1) // each):
         own = buffer(data.shape[1])
-        for block in range(group * GROUP, min((group + 1) * GROUP, partial.shape[0])):
+        for block in range(group * each, min((group + 1) * each, blocks)):
             _block_alone(
                 borrow(data), borrow(weights), n, block,
                 borrow(u), borrow(b), want, borrow(own), borrow(partial)[block],

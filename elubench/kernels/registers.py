@@ -16,6 +16,7 @@ from elubench.kernels.processor import FEW_REGISTERS, REGISTER
 if JIT:
     from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.extending import intrinsic
 
     from elubench.kernels.lanes import IN_REGISTER, MANY, loaded, pointer, shuffled
@@ -33,6 +34,24 @@ if JIT:
             return ir.Constant(context.get_value_type(IN_REGISTER), [0.0] * REGISTER)
 
         return IN_REGISTER(), codegen
+
+    @intrinsic
+    def square(typingctx: Any, value: Any) -> Any:
+        """The square, rounded, and computed apart from other products of the value.
+
+        The compiler would take them for the same, and add what it could have fused with a sum.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            (value,) = args
+            kind = ir.FunctionType(value.type, [value.type])
+            fence = cgutils.get_or_insert_function(
+                builder.module, kind, f"llvm.arithmetic.fence.v{value.type.count}f64"
+            )
+            apart = builder.call(fence, args)
+            return builder.fmul(apart, apart)
+
+        return value(value), codegen
 
     @intrinsic
     def add_four(typingctx: Any, buffer: Any, at: Any, p: Any, q: Any, r: Any, s: Any) -> Any:
@@ -100,6 +119,9 @@ else:
 
     def zeros_register() -> Any:  # noqa: D103
         return np.zeros(REGISTER)
+
+    def square(value: Any) -> Any:  # noqa: D103
+        return value * value
 
     def add_four(buffer: Any, at: int, p: Any, q: Any, r: Any, s: Any) -> None:  # noqa: D103
         buffer[at : at + 4] += [added(p), added(q), added(r), added(s)]

@@ -338,7 +338,10 @@ class Model(ABC):
         return float(np.max(np.abs(np.asarray(scale) - np.asarray(truth))))
 
     def check_params(self, sample: Sample, params: ArrayLike, name: str) -> Floats:
-        """A new float64 copy of the parameters, which are finite and have a positive scale."""
+        """A new float64 copy of the parameters, which are finite and have a positive scale.
+
+        The sample is checked first: far from rows that are all the same, the scale is positive, too.
+        """
         point = checks.vector(params, name, self.n_params(sample.d))
         self.check_sample(sample)
         if not (self.scale(sample, point) > 0).all():

@@ -233,8 +233,11 @@ class Diagonal(SymmetricModel):
         a direction so long that tanh is the sign. As a rule a few rows tell that there is none.
         """
         some = sample.thinned(_SOME)
-        if some is not sample and not self.collapsing(some):
+        if some is not sample and not self._of_one_value(some):
             return []
+        return self._of_one_value(sample)
+
+    def _of_one_value(self, sample: Sample) -> list[int]:
         spread = self.spread(sample.moments())
         zero = spread == 0.0
         spread = np.where(zero, 1.0, spread)

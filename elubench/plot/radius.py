@@ -192,6 +192,8 @@ def run_times(
     table = censoring.run_time_distribution(data, f"{spent}_to_radius", spent, by=hue)
     first = table["cost"][table["cost"] > 0.0].min()
     least = min(1.0, 0.8 * float(first)) if spent == "cost" and first > 0.0 else 1.0
+    if axes.has_data():
+        least = min(least, axes.get_xlim()[0])
     for value, kind in reversed(curves(data, hue).items()):
         one = table[table[hue] == value]
         cost = one["cost"].clip(lower=least)  # at the start already: on the axis

@@ -183,11 +183,10 @@ def python_first(setup: Setup, clock: Clock) -> None:
 
 def python(setup: Setup, clock: Clock, most: float = math.inf) -> None:
     """The same iteration, with the pass left to the sample; at most so many passes."""
-    counters, begun = setup.work.counters, time.perf_counter() - compile_seconds()
+    counters, begun = setup.work.counters, _working()
     while counters[loops.STATUS] == loops.RUNNING and counters[loops.PASSES] < most:
         _iterate(setup)
-        seconds = time.perf_counter() - compile_seconds() - begun
-        clock.append((int(counters[loops.PASSES]), seconds))
+        clock.append((int(counters[loops.PASSES]), _working() - begun))
 
 
 def _iterate(setup: Setup) -> None:
@@ -199,15 +198,20 @@ def _iterate(setup: Setup) -> None:
     _settle(setup)
 
 
+def _working() -> float:
+    """A clock that stands still while kernels are compiled or loaded."""
+    return time.perf_counter() - compile_seconds()
+
+
 def foreign(setup: Setup, clock: Clock) -> None:
     """An algorithm with its own loop: it asks about points and says which it accepts."""
     work, algorithm = setup.work, setup.algorithm
     assert isinstance(algorithm, ForeignAlgorithm)
-    begun = time.perf_counter()
+    begun = _working()
 
     def evaluate(point: Floats) -> Evaluation:
         answers = _answers(setup, np.array(point[None, :], order="C"))
-        clock.append((int(work.counters[loops.PASSES]), time.perf_counter() - begun))
+        clock.append((int(work.counters[loops.PASSES]), _working() - begun))
         return Evaluation(float(answers.gap[0]), answers.gradient[0], answers.hessian[0])
 
     def accept(point: Floats) -> bool:
@@ -229,7 +233,7 @@ def direct(setup: Setup, clock: Clock) -> None:
     """An algorithm that reads its iterates off the data."""
     work, counters, algorithm = setup.work, setup.work.counters, setup.algorithm
     assert isinstance(algorithm, DirectAlgorithm)
-    begun = time.perf_counter()
+    begun = _working()
     data = Metered(setup.train)
     found = algorithm.iterates(setup.model, data)
     with _blas().limit(limits=1, user_api="blas"):
@@ -237,7 +241,7 @@ def direct(setup: Setup, clock: Clock) -> None:
             point, reads = next(found, (None, 0))
             setup.note(reads, data.reads)
             data.reads.clear()
-            clock.append((int(counters[loops.PASSES]), time.perf_counter() - begun))
+            clock.append((int(counters[loops.PASSES]), _working() - begun))
             if point is None:
                 counters[loops.STATUS] = loops.CONVERGED
             elif (point != work.iterate).any():

@@ -51,8 +51,8 @@ def run(
     Parameters
     ----------
     sample : a Sample, an (n, d) array-like, the path of a file, or a Dask collection. One column that
-        is streamed from files or lies on a cluster is condensed in its first read if that pays
-        (``details`` then says to how many points); of rows in memory, a ``CondensedSample`` is.
+        is streamed from files or lies on a cluster is condensed in its first read if that pays. Rows
+        in memory are condensed on request, by ``CondensedSample``. ``details`` says to how many points.
     model : a model, or its name.
     algorithm : an algorithm with its options.
     start : parameters to start from; by default ``model.default_start(sample)``.

@@ -69,7 +69,10 @@ class Run:
 
     @cached_property
     def trace(self) -> pd.DataFrame:
-        """The recorded iterates, one per row; ``cost`` is what :attr:`cost` was by then."""
+        """The recorded iterates, one per row; ``cost`` is what :attr:`cost` was by then.
+
+        So the first trace may wait until prices are measured, and costs depend on the machine.
+        """
         table = pd.DataFrame(self.columns)
         table.insert(1 + list(self.columns).index("passes"), "cost", self._costs())
         return table

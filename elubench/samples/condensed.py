@@ -116,6 +116,8 @@ class CondensedSample(PackedSample):
         weights = np.concatenate([points.local_weights, points.row_weights])
         packed.weights.reshape(-1)[: len(rows)] = weights
         super().__init__(packed, points.n, points.exponent)
+        if math.isclose(self._moments.weight, points.n, rel_tol=1e-12):
+            self._moments = self._moments._replace(weight=float(points.n))  # but for rounding
 
     @property
     def n_weighted(self) -> int:

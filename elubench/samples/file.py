@@ -32,7 +32,7 @@ _READERS = 1  # threads beyond those that compute, so that one can wait for the 
 class FileSample(ChunkedSample):
     """Rows in a file, or in several, that are read from disk in every pass.
 
-    ``fit`` and ``run`` read 50,000 rows or more of one column once: they condense them, as in memory.
+    One column of 50,000 rows or more is condensed by ``fit`` and ``run``, which then read it once.
 
     A ``.npy`` file is read as it is. Parquet, text and several files are converted, once, to a packed
     file beside them (``.NAME.*.packed``), of eight bytes a number, which is used again until the source

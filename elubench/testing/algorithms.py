@@ -336,7 +336,7 @@ _ON_EACH_SAMPLE = (runs_end_with_a_known_status, passes_are_counted, drivers_agr
 
 def expect_same(one: Run, two: Run) -> None:
     """Everything but the clock, to the last bit."""
-    columns = [name for name in one.trace.columns if name not in ("cost", "seconds")]
+    columns = [name for name in one.trace.columns if name != "seconds"]
     for what, first, second in (
         ("statuses", one.status, two.status),
         ("iterations", one.n_iter, two.n_iter),
@@ -367,7 +367,7 @@ def expect_sound(result: Run, model: Model, sample: Sample, max_iter: int) -> No
     t = result.trace["t"].to_numpy()
     expect((t[0], t[-1]) == (0, result.n_iter), f"the trace goes from t = {t[0]} to {t[-1]}")
     expect((np.diff(t) > 0).all(), "t does not increase in the trace")
-    for column in ("passes", "seconds"):
+    for column in ("passes", "cost", "seconds"):
         expect((np.diff(result.trace[column]) >= 0).all(), f"{column} decrease in the trace")
 
 
