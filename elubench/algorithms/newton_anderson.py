@@ -357,9 +357,9 @@ class NewtonAnderson(Algorithm):
     Monotone in the loss. It stops by itself when the predicted decrease of the mean loss is below
     ``precision`` / n, that is, when the log-likelihood would gain less than ``precision`` in total.
 
-    The second-order sums cost O(n d^2): a pass with them takes as long as 1.4 plain ones at d = 1, 1.5 at
-    d = 4, three at d = 16 and nine at d = 64 (one thread, rows in the cache). Beyond d = ``up_to`` use
-    :class:`LBFGS`.
+    The second-order sums cost O(n d^2): a pass with them takes as long as 1.4 plain ones at d = 1, 1.5
+    at d = 4, three at d = 16 and nine at d = 64 (one thread, rows in the cache). Beyond d = ``up_to``
+    use :class:`LBFGS`.
 
     Parameters
     ----------

@@ -54,17 +54,21 @@ class Wait(Listener):
 
 
 class Line(Wait):
-    """What has been compiled: a line that is rewritten on a terminal, and one line elsewhere."""
+    """What has been compiled: a line that is rewritten on a terminal, and one line elsewhere.
 
-    def __init__(self, stream: TextIO | None = None):
-        super().__init__(lambda: self.show(f"{self.kernels} done"))
+    It counts kernels by itself, unless its owner shows another count.
+    """
+
+    def __init__(self, stream: TextIO | None = None, counting: bool = True):
+        super().__init__(lambda: self.show("0 done"))
+        self._counting = counting
         self._stream = sys.stderr if stream is None else stream
         self._terminal = self._stream.isatty()
         self._shown = False
 
     def compiled(self, seconds: float) -> None:
         super().compiled(seconds)
-        if self.seconds > _PATIENCE:
+        if self._counting and self.seconds > _PATIENCE:
             self.show(f"{self.kernels} done")
 
     def show(self, state: str) -> None:

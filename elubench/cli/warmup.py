@@ -15,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile what the kernel cache does not have, and say what it has now."""
-    from elubench.cli.compiling import Line, Wait
+    from elubench.cli.compiling import Line
     from elubench.kernels._cache import cache_folder, why_uncached
     from elubench.kernels._jit import JIT, listening, warmup
     from elubench.text import duration
@@ -25,13 +25,7 @@ def run(options: argparse.Namespace) -> int:
     if cache_folder() is None:
         raise CommandError(f"kernels cannot be kept: {why_uncached()}")
 
-    class Counted(Line):
-        """Shown with the number of all kernels, after each."""
-
-        def compiled(self, seconds: float) -> None:
-            Wait.compiled(self, seconds)
-
-    line, counts = Counted(), [0, 0]
+    line, counts = Line(counting=False), [0, 0]
 
     def progress(done: int, kernels: int) -> None:
         counts[:] = done, kernels
