@@ -60,7 +60,7 @@ class Line(Wait):
     """
 
     def __init__(self, stream: TextIO | None = None, counting: bool = True):
-        super().__init__(lambda: self.show("0 done"))
+        super().__init__(lambda: self.show(f"{self.kernels} done"))
         self._counting = counting
         self._stream = sys.stderr if stream is None else stream
         self._terminal = self._stream.isatty()
