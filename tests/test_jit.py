@@ -103,6 +103,15 @@ def test_a_plain_kernel_is_a_function_for_python(folder):
 
 
 @needs_jit
+def test_every_kernel_can_be_kept():
+    """Numba does not cache what refers to addresses of this process, and only warns of it."""
+    for kernel in _jit.known_kernels():
+        if not kernel._cache.has_some():
+            _jit.compiled_now(kernel)
+        assert kernel._cache.has_some(), kernel.py_func.__name__
+
+
+@needs_jit
 class TestListening:
     def test_hears_of_what_is_compiled_and_not_of_what_is_loaded(self, folder):
         heard = []

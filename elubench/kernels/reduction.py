@@ -37,10 +37,10 @@ from elubench.kernels.tiles import BLOCK_ROWS, ROWS, STRETCH, Tiles, aligned
 #: itself, it pays from 25,000 on. On two virtual cores it did at 400,000 (1.1 to 1.6 times the serial
 #: speed), but took up to twice as long as one thread at 200,000, and more where others are at work.
 PARALLEL_FROM = 1 << 18
-_GROUP = (
-    4  # blocks, at most, that a thread sums in the same scratch memory, which takes a while to get
-)
-_SHARES = 4  # groups per thread, at least, so that all have as much to do
+# Blocks, at most, that are summed in the same scratch memory, which takes a while to get; and the least
+# number of such groups, so that all threads have as much to do. (A kernel that asks Numba how many
+# threads there are cannot be cached.)
+_GROUP, _GROUPS = 4, 64
 
 
 def worth_threads(tiles: Tiles, directions: int = 1) -> bool:
@@ -197,7 +197,7 @@ def pass_parallel(
 ) -> None:
     """The pass with the blocks shared among threads; a few blocks have the same scratch memory."""
     blocks = partial.shape[0]
-    each = max(1, min(_GROUP, blocks // (_SHARES * numba.get_num_threads())))
+    each = max(1, min(_GROUP, blocks // _GROUPS))
     for group in prange((blocks + each - 1) // each):
         own = buffer(data.shape[1])
         for block in range(group * each, min((group + 1) * each, blocks)):
