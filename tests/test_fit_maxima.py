@@ -185,6 +185,20 @@ class TestColumns:
         assert not any("constant" in note for note in eb.fit(self.X, model).notes)
 
 
+@needs_jit
+@pytest.mark.parametrize("seed", [0, 1])
+def test_two_maxima_of_which_a_part_of_the_rows_shows_the_other(seed):
+    """One part in thirty is far away; with a few rows less, two parts in the middle would fit better."""
+    n, d = 60_000, 3
+    rng = np.random.default_rng(seed)
+    X, away = rng.standard_normal((n, d)), rng.standard_normal(d)
+    away *= 7.6 / np.linalg.norm(away)
+    X[rng.permutation(n)[: n // 30 - 2]] += away
+    sample, model = eb.ArraySample(X), eb.General()
+    there = eb.run(sample, model, eb.NewtonAnderson(1e-6), np.concatenate([np.zeros(d), away]))
+    assert eb.fit(X).gain >= -n * model.gap(sample, there.params) - 1e-2
+
+
 class TestExtremes:
     """Warnings are errors in tests: none may come out of a fit."""
 

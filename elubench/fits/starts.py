@@ -23,12 +23,12 @@ _RANDOM, _SWEEPS, _RUNS = 16, 8, 4
 _THIN = 1 << 14  # rows among which candidates are looked for
 _ALIKE = 0.1  # what mean and variance of these may be off, in units of all rows'
 _FARTHER = 2.0  # squared distance of their farthest row that may be missing, in units of theirs
-_TAKEN = 2  # candidates from there
+_TAKEN = 2  # candidates from there, if all rows compare them
 # gain in log-likelihood that data from one Gaussian leave: 99 % of samples stay below, by d
 _NOISE = (4.0, 1.1)
 _CLEAR = 10.0  # times as much is no coincidence
 _ENOUGH, _STEPS = 0.1, 20  # gain in log-likelihood to which a part is fitted, in so many steps
-_RIVAL = 0.5  # share of the best gain over one Gaussian that is worth a run of its own
+_RIVAL = 0.2  # share of the best gain over one Gaussian that is worth a run of its own
 _APART = 0.1  # distance of two starts, in standard deviations of a component, that makes them two
 _CLOSE = 0.1  # of the radius n^(-1/8): components that data from one Gaussian cannot tell apart
 _POINTS = 1e-13  # of the scale of one Gaussian: a component that narrow is a point
@@ -86,7 +86,7 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
     for want, count in (
         (0, len(points)),
         (layout.LOG_COSH, kept),
-        (layout.LOG_COSH, kept if part is sample else _TAKEN),
+        (layout.LOG_COSH, kept),
     ):
         ranked = _ranked(model, part, points, count, narrow, want)
         if ranked is None:
@@ -103,8 +103,10 @@ def _found(model: Model, sample: Sample, part: Sample, stopped: Callable[[], boo
         if 1 < sample.d <= FEW_NUMBERS / sample.n and shown < _CLEAR:
             return Begins(_several(model, sample, points, narrow, stopped))
         return Begins(_two(model, sample, before, gaps, points, np.inf))
-    points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
     data = part if shown > _CLEAR else sample
+    if data is sample:
+        points = points[:_TAKEN]
+    points = estimates if shown < 1.0 and len(estimates) else np.vstack([estimates, points])
     ranked = _ranked(model, data, points, len(points), narrow)
     if ranked is None:
         return Begins([points[0]])
