@@ -77,8 +77,7 @@ if JIT:
     def add_powers(typingctx: Any, sums: Any, at: Any, t: Any, weight: Any) -> Any:
         """Add w t^j, j = 0 to 15, to the numbers from position ``at`` on.
 
-        Powers are made four at a time, which most processors do as quickly as two; where registers are
-        wider, sums are added eight at a time.
+        Powers are made four at a time, and added to the sums by the register, four or eight numbers.
         """
         four = ir.VectorType(ir.DoubleType(), 4)
 
