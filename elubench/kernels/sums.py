@@ -34,6 +34,8 @@ from elubench.kernels.tiles import AHEAD, PAGE, ROWS, STRETCH
 
 #: Coordinates up to which arithmetic takes longer than reading.
 FEW = 4
+#: Coordinates up to which two tiles ahead are still close enough.
+SEVERAL = 32
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
@@ -70,15 +72,18 @@ def _project(data: Any, at: int, d: int, u: Any, b: float) -> Any:
 def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
     """Add t, and its products with every coordinate, to the accumulators s.
 
-    Every other line of the next tile is fetched, which sets the processor's own fetching going before
-    the next projection begins.
+    What comes next is fetched meanwhile: of large tiles every other line of the next one, which sets the
+    processor's own fetching going; else all of the one after that.
     """
     store(s, 0, plus(load(s, 0), t))
-    ahead = at + d * ROWS
+    following = at + d * ROWS
     for j in range(d):
-        if d > FEW:
+        if d > SEVERAL:
             for line in range(0, ROWS, 2 * LINE):
-                fetch(data, ahead + j * ROWS + line)
+                fetch(data, following + j * ROWS + line)
+        elif d > FEW:
+            for line in range(0, ROWS, LINE):
+                fetch(data, following + (d + j) * ROWS + line)
         place = (1 + j) * LANES
         store(s, place, plus_products(load(s, place), t, load_wide(data, at + j * ROWS)))
 
