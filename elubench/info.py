@@ -132,14 +132,13 @@ def _threads() -> dict[str, Any]:
 
 def _vector() -> dict[str, Any]:
     """What Numba compiles for: this processor, unless environment variables say otherwise."""
-    import llvmlite.binding
     import numba
 
     from elubench.kernels import processor
 
     enabled = processor.features()
     return {
-        "cpu": str(numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name()),
+        "cpu": processor.name(),
         "features": [name for name in _VECTOR_FEATURES if name in enabled],
         "jit": not numba.config.DISABLE_JIT,
     }

@@ -27,7 +27,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from elubench.kernels._jit import JIT
-from elubench.kernels.processor import REGISTER
+from elubench.kernels.processor import NEAR, REGISTER
 
 LANES = 8  # numbers that are added to a sum at a time, one to each of its accumulators
 WIDE = 32  # numbers that go through a chain of steps together; a multiple of LANES
@@ -309,7 +309,7 @@ if JIT:
             where = pointer(context, builder, signature.args[0], *args)
             kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
             prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-            builder.call(prefetch, [where, i32(0), i32(3), i32(1)])
+            builder.call(prefetch, [where, i32(0), i32(3 if NEAR else 2), i32(1)])
             return context.get_dummy_value()
 
         return types.void(data, types.int64), codegen

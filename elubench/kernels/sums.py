@@ -30,12 +30,13 @@ from elubench.kernels.lanes import (
 )
 from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_cosh_at
 from elubench.kernels.pairs import add_curvature, add_pairs, strip_tiles
+from elubench.kernels.processor import NEAR
 from elubench.kernels.tiles import AHEAD, PAGE, ROWS, STRETCH
 
 #: Coordinates up to which arithmetic takes longer than reading.
 FEW = 4
-#: Coordinates up to which two tiles ahead are still close enough.
-SEVERAL = 32
+#: Coordinates up to which the tile after the next is fetched, all of it.
+SEVERAL = 32 if NEAR else FEW
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
@@ -72,8 +73,8 @@ def _project(data: Any, at: int, d: int, u: Any, b: float) -> Any:
 def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
     """Add t, and its products with every coordinate, to the accumulators s.
 
-    What comes next is fetched meanwhile: of large tiles every other line of the next one, which sets the
-    processor's own fetching going; else all of the one after that.
+    What comes next is fetched meanwhile: every other line of the next tile, which sets the processor's
+    own fetching going, or all of the one after that.
     """
     store(s, 0, plus(load(s, 0), t))
     following = at + d * ROWS
