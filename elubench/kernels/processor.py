@@ -44,5 +44,5 @@ FEW_REGISTERS = (
 
 #: Whether passes fetch into the level-1 cache. Zen 5 can have so many lines on their way there that this
 #: hides how long the memory takes (0.64 to 0.85 of the time at d = 4). Zen 4 cannot: there passes would
-#: take up to 1.8 times as long as with lines that go to the level-2 cache. Others are taken to be like it.
+#: take up to 1.8 times as long as with lines that go to the level-2 cache. Others count as Zen 4.
 NEAR = name() == "znver5"
