@@ -17,9 +17,9 @@ from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
 from elubench.kernels.binning import add_powers, floor, reaches, store_bins
+from elubench.kernels.fetching import AHEAD
 from elubench.kernels.lanes import LANES, fetch, load, store, zeros
 from elubench.kernels.quadrature import POWERS
-from elubench.kernels.tiles import AHEAD
 
 PART_ROWS = 262144  # that one thread sums at a time, at most
 STRIP = 256  # rows that are located before they are added: the first is vector code, the second not

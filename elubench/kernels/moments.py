@@ -17,6 +17,7 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
+from elubench.kernels.fetching import AHEAD, fetch_projecting
 from elubench.kernels.interrupts import held
 from elubench.kernels.lanes import (
     LANES,
@@ -34,8 +35,8 @@ from elubench.kernels.processor import REGISTER
 from elubench.kernels.reduction import combine, worth_threads
 from elubench.kernels.region import parallel_region
 from elubench.kernels.registers import load_register, square, zeros_register
-from elubench.kernels.sums import FEW, plus_products, weighed
-from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, ROWS, Tiles, aligned
+from elubench.kernels.sums import plus_products, weighed
+from elubench.kernels.tiles import BLOCK_ROWS, ROWS, Tiles, aligned
 
 
 def pairs(d: int) -> int:
@@ -146,9 +147,7 @@ def _block(
             weight = weighed(1.0 + zeros_wide(), weights, tile, n)
             store(own, (tile - begin) * ROWS, weight)
             for j in range(d):
-                if d <= FEW:
-                    for line in range(0, ROWS, LINE):
-                        fetch(data, at + AHEAD + j * ROWS + line)
+                fetch_projecting(data, at, d, j)
                 value = (load_wide(data, at + j * ROWS) - centre[j]) * factors[j]
                 store(z, here + j * ROWS, value)
                 square = value * value

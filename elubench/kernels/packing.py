@@ -13,6 +13,7 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel
+from elubench.kernels.fetching import AHEAD
 from elubench.kernels.lanes import (
     LANES,
     LINE,
@@ -26,7 +27,7 @@ from elubench.kernels.lanes import (
 )
 from elubench.kernels.layout import M1, W, m2_at
 from elubench.kernels.sums import plus
-from elubench.kernels.tiles import AHEAD, BLOCK_ROWS, LARGEST, ROWS, STRETCH, aligned
+from elubench.kernels.tiles import BLOCK_ROWS, LARGEST, ROWS, STRETCH, aligned
 from elubench.kernels.transposing import gather, move_eight, move_four
 
 FINE, HAS_NAN, HAS_INFINITY, TOO_LARGE = 0, 1, 2, 3

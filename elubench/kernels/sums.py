@@ -12,13 +12,13 @@ import numpy as np
 
 from elubench.kernels._jit import kernel
 from elubench.kernels.elementwise import log_cosh, loss_of, more_gone, more_grown, tanh
+from elubench.kernels.fetching import fetch_projecting, fetch_summing
 from elubench.kernels.lanes import (
     LANES,
     LINE,
     absolute,
     added,
     align_stack,
-    fetch,
     leading,
     load,
     load_wide,
@@ -30,13 +30,7 @@ from elubench.kernels.lanes import (
 )
 from elubench.kernels.layout import CURVATURE, T0, T1, c0_at, c1_at, c2_at, log_cosh_at
 from elubench.kernels.pairs import add_curvature, add_pairs, strip_tiles
-from elubench.kernels.processor import NEAR
-from elubench.kernels.tiles import AHEAD, PAGE, ROWS, STRETCH
-
-#: Coordinates up to which arithmetic takes longer than reading.
-FEW = 4
-#: Coordinates up to which the tile after the next is fetched, all of it.
-SEVERAL = 32 if NEAR else FEW
+from elubench.kernels.tiles import PAGE, ROWS, STRETCH
 
 # Numbers that are written out in a call are np.int64(0) and the like: Numba takes each plain one to be
 # a type of its own, for which the function is compiled again.
@@ -62,29 +56,17 @@ def _project(data: Any, at: int, d: int, u: Any, b: float) -> Any:
     """y = x.u + b for the tile at this place."""
     y = b + zeros_wide()
     for j in range(d):
-        if d <= FEW:
-            for line in range(0, ROWS, LINE):
-                fetch(data, at + AHEAD + j * ROWS + line)
+        fetch_projecting(data, at, d, j)
         y = y + u[j] * load_wide(data, at + j * ROWS)
     return y
 
 
 @kernel("exact", inline=True, counted=False)
 def _add_moments(t: Any, data: Any, at: int, d: int, s: Any) -> None:
-    """Add t, and its products with every coordinate, to the accumulators s.
-
-    What comes next is fetched meanwhile: every other line of the next tile, which sets the processor's
-    own fetching going, or all of the one after that.
-    """
+    """Add t, and its products with every coordinate, to the accumulators s."""
     store(s, 0, plus(load(s, 0), t))
-    following = at + d * ROWS
     for j in range(d):
-        if d > SEVERAL:
-            for line in range(0, ROWS, 2 * LINE):
-                fetch(data, following + j * ROWS + line)
-        elif d > FEW:
-            for line in range(0, ROWS, LINE):
-                fetch(data, following + (d + j) * ROWS + line)
+        fetch_summing(data, at, d, j)
         place = (1 + j) * LANES
         store(s, place, plus_products(load(s, place), t, load_wide(data, at + j * ROWS)))
 

@@ -13,16 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from elubench.kernels.lanes import WIDE
-from elubench.kernels.processor import NEAR
 
 ROWS = WIDE  # of a tile
 #: Tiles whose sums have the same accumulators: a product of 1 + tanh over 64 rows per lane is finite.
 STRETCH = 16
 BLOCK_ROWS = 4096  # rows that one thread sums at a time
-#: Numbers from those that are summed to those that are fetched, where arithmetic takes longer than
-#: reading: 16 KiB, a third of the level-1 cache, or 64 KiB. Where reading takes longer, the processor's
-#: own fetching must not be disturbed.
-AHEAD = 2048 if NEAR else 8192
 
 PAGE = 512  # numbers in a page of memory
 
