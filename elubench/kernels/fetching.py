@@ -2,7 +2,7 @@
 
 With few coordinates arithmetic takes longer than reading, and everything is fetched well ahead. With
 more, the processor's own fetching must not be disturbed. It reads on while a tile is projected, but not
-while the tile is summed, and would begin anew with the next one: every other line of that keeps it going.
+while the tile is summed, and would begin anew with the next: every other line of that keeps it going.
 
 What is best differs from one processor to the next, and was found by trying: on Zen 4, hints that are
 spread over projecting and summing a tile; on Zen 5, while it is summed.
