@@ -112,43 +112,20 @@ def _add_up(s: Any, d: int, out: Any) -> None:
         out[T1 + j] += added(load(s, (1 + j) * LANES))
 
 
-@kernel("exact", inline=True, counted=False)
-def _add_tiles(
-    data: Any,
-    weights: Any,
-    n: int,
-    begin: int,
-    end: int,
-    d: int,
-    u: Any,
-    b: float,
-    s: Any,
-    out: Any,
-) -> None:
-    """:func:`add_plain`, inlined where d is known."""
-    _clear(s, d)
-    for tile in range(begin, end):
-        at = tile * d * ROWS
-        t = weighed(tanh(_project(data, at, d, u, b)), weights, tile, n)
-        _add_moments(t, data, at, d, s)
-        if tile % STRETCH == STRETCH - 1:
-            _add_up(s, d, out)
-            _clear(s, d)
-    _add_up(s, d, out)
-
-
 @kernel("exact", counted=False)
 def add_plain(
     data: Any, weights: Any, n: int, begin: int, end: int, u: Any, b: float, s: Any, out: Any
 ) -> None:
     """Add T0 and T1 of the tiles from begin to end; begin is where a stretch begins."""
+    d = u.size
     s = s[_away(s, align_stack()) :]
-    if u.size == 1:  # loops of a known length are 4 to 7 % faster
-        _add_tiles(data, weights, n, begin, end, np.int64(1), u, b, s, out)
-    elif u.size == 4:
-        _add_tiles(data, weights, n, begin, end, np.int64(4), u, b, s, out)
-    else:
-        _add_tiles(data, weights, n, begin, end, u.size, u, b, s, out)
+    for stretch in range(begin, end, STRETCH):
+        _clear(s, d)
+        for tile in range(stretch, min(stretch + STRETCH, end)):
+            at = tile * d * ROWS
+            t = weighed(tanh(_project(data, at, d, u, b)), weights, tile, n)
+            _add_moments(t, data, at, d, s)
+        _add_up(s, d, out)
 
 
 @kernel("exact", counted=False)
