@@ -28,6 +28,7 @@ from elubench.kernels import (
     tiles,
 )
 from elubench.kernels._jit import ready
+from elubench.kernels.fetching import AHEAD
 from elubench.kernels.lanes import LANES, LINE
 from elubench.samples import ArraySample
 
@@ -316,6 +317,21 @@ class TestBits:
         exec(WIDTHS, space)
         assert found == space["digests"]()
 
+    @needs_jit
+    def test_whatever_is_fetched(self, tmp_path):
+        """As other processors want to be told what comes next; code for them has a cache of its own."""
+        other = (
+            "from elubench.kernels import processor\n"
+            "processor.NEAR = not processor.NEAR\n"
+            "from elubench.kernels.fetching import AHEAD\n"
+        )
+        print_all = "print(json.dumps([AHEAD, digests()]))"
+        ahead, found = python(other + WIDTHS + print_all, ELUBENCH_CACHE_DIR=str(tmp_path))
+        space = {}
+        exec(WIDTHS, space)
+        assert ahead != AHEAD
+        assert found == space["digests"]()
+
     @pytest.mark.parametrize("want", [0, ALL])
     @pytest.mark.parametrize("d", [1, 3, 4, 6])
     def test_weights_of_one_are_no_weights(self, d, want):
@@ -398,7 +414,7 @@ from elubench.samples import ArraySample
 
 def digests():
     found, rng = {}, np.random.default_rng(8)
-    for d in (1, 2, 3, 4, 5, 8, 19):
+    for d in (1, 2, 3, 4, 5, 8, 19, 40):
         X, weights = rng.standard_normal((700, d)), rng.random(700)
         u, b = rng.standard_normal((1, d)), rng.standard_normal(1)
         for name, sample in (("", ArraySample(X)), (", weights", ArraySample(X, weights))):
