@@ -123,19 +123,19 @@ def two_readers(scale, rounds):
     )
 
 
-def everything(d, target, scale, rounds, threads):
+def everything(d, of_sums, scale, rounds, threads):
     """What the loss and the second-order sums add to a pass; and all of it beside NumPy's X.sum()."""
     sample, one_pass, X = prepared(int(1_000_000 * scale), d)
     u, b, want = direction(d), np.zeros(1), layout.LOG_COSH | layout.CURVATURE
     took = in_turns(
         {
             "full pass": with_threads(threads, lambda: sample.sums(u, b, want)),
-            "plain pass": with_threads(threads, one_pass),
+            "a plain pass": with_threads(threads, one_pass),
             "X.sum()": X.sum,
         },
         rounds,
     )
-    for unit, limit in (("plain pass", "<= 1.5"), ("X.sum()", target)):
+    for unit, limit in (("a plain pass", "<= 1.5"), ("X.sum()", of_sums)):
         yield line_of(f"full pass and {unit}, d={d}", limit, took["full pass"], took[unit])
 
 
@@ -160,8 +160,8 @@ def whole_fit(d, of_passes, of_sums, scale, rounds, threads):
     """fit(X), from an array to the answer, beside a plain pass and X.sum(); kernels are compiled.
 
     Packing or condensing, starts, the run, its likelihood and EM's contraction are included. What is
-    computed when it is asked for is not; the last line has the regime, too. A plain pass becomes faster
-    when we make it so, and the fit is then more of them; X.sum() is a unit that does not move.
+    computed when it is asked for is not; the last line has the regime, too. A faster pass makes the same
+    fit more passes; X.sum() does not depend on our code.
     """
     warmup()
     _, one_pass, X = prepared(int(1_000_000 * scale), d)
@@ -272,8 +272,8 @@ def by_passes(scale, rounds, threads):
     for d in (1, 4, 16, 64):
         yield against_limit(d, scale, rounds, threads)
     yield against_math_tanh(scale, rounds, threads)
-    for d, target in ((1, "<= 5"), (4, "<= 1.5")):
-        yield from everything(d, target, scale, rounds, threads)
+    for d, of_sums in ((1, "<= 5"), (4, "<= 1.5")):
+        yield from everything(d, of_sums, scale, rounds, threads)
     yield two_directions(scale, rounds, threads)
     if threads > 1:
         yield two_readers(scale, rounds)

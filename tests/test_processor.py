@@ -59,6 +59,6 @@ def test_registers(features, machine, expected):
 @pytest.mark.parametrize(
     ("name", "expected"), [("znver5", True), ("znver4", False), ("generic", False)]
 )
-def test_what_is_fetched_is_a_matter_of_the_name(name, expected):
+def test_near_only_on_zen_5(name, expected):
     code = "import json; from elubench.kernels.processor import NEAR; print(json.dumps(NEAR))"
     assert python(code, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="") is expected

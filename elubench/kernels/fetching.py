@@ -1,11 +1,10 @@
-"""What a pass over tiles fetches before it is needed. This changes no result.
+"""Prefetch hints for passes over tiles. They change no result.
 
-With few coordinates arithmetic takes longer than reading, and everything is fetched well ahead. With
-more, the processor's own fetching must not be disturbed. It reads on while a tile is projected, but not
-while the tile is summed, and would begin anew with the next: every other line of that keeps it going.
-
-What is best differs from one processor to the next, and was found by trying: on Zen 4, hints that are
-spread over projecting and summing a tile; on Zen 5, while it is summed.
+With up to four coordinates, arithmetic takes longer than reading: everything is fetched, a fixed
+distance ahead, while a tile is projected. With more, hints only keep the processor's own prefetching
+going, which stops while a tile is summed: every other line of the next tile is enough. On Zen 4 these
+hints are spread over projecting and summing. On Zen 5 they come while the tile is summed, and up to 32
+coordinates all of the tile after the next is fetched instead. All of this was found by trying.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from elubench.kernels.lanes import LINE, fetch
 from elubench.kernels.processor import NEAR
 from elubench.kernels.tiles import ROWS
 
-#: Coordinates up to which arithmetic takes longer than reading.
-FEW = 4
-#: Coordinates up to which two tiles lie in the level-1 cache together with the one that is summed.
+# Coordinates up to which arithmetic takes longer than reading.
+_FEW = 4
+# Coordinates up to which two tiles fit into the level-1 cache of Zen 5 beside the one that is summed.
 _SEVERAL = 32
-#: Numbers from those that are summed to those that are fetched: 16 KiB, a third of the level-1 cache, or
-#: 64 KiB, a fraction of that of level 2.
+#: Numbers from those that are summed to those that are fetched: 16 KiB, a third of the level-1 cache of
+#: Zen 5, or 64 KiB, a sixteenth of the level-2 cache of Zen 4.
 AHEAD = 2048 if NEAR else 8192
 
 
 @kernel("exact", inline=True, counted=False)
 def fetch_projecting(data: Any, at: int, d: int, j: int) -> None:
-    """Fetch while coordinate j of the tile at this place is projected."""
+    """While coordinate j of the tile at this place is projected."""
     place = at + j * ROWS
-    if d <= FEW:
+    if d <= _FEW:
         for line in range(0, ROWS, LINE):
             fetch(data, place + AHEAD + line)
     elif not NEAR:
@@ -39,9 +38,9 @@ def fetch_projecting(data: Any, at: int, d: int, j: int) -> None:
 
 @kernel("exact", inline=True, counted=False)
 def fetch_summing(data: Any, at: int, d: int, j: int) -> None:
-    """Fetch while coordinate j of the tile at this place is summed."""
+    """While coordinate j of the tile at this place is summed."""
     place = at + (d + j) * ROWS
-    if d <= FEW:
+    if d <= _FEW:
         return
     if not NEAR:
         fetch(data, place + 2 * LINE)

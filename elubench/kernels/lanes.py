@@ -302,14 +302,18 @@ if JIT:
 
     @intrinsic
     def fetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Prefetch the cache line at position ``at``: a hint, harmless beyond the end."""
+        """Prefetch the cache line at position ``at``, into the cache that suits the processor.
+
+        A hint, harmless beyond the end.
+        """
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             i32 = ir.IntType(32)
             where = pointer(context, builder, signature.args[0], *args)
             kind = ir.FunctionType(ir.VoidType(), [where.type, i32, i32, i32])
             prefetch = builder.module.declare_intrinsic("llvm.prefetch", [where.type], kind)
-            builder.call(prefetch, [where, i32(0), i32(3 if NEAR else 2), i32(1)])
+            level = 3 if NEAR else 2  # that is how LLVM counts levels 1 and 2
+            builder.call(prefetch, [where, i32(0), i32(level), i32(1)])
             return context.get_dummy_value()
 
         return types.void(data, types.int64), codegen

@@ -17,13 +17,12 @@ import numpy as np
 from numba import prange, types
 
 from elubench.kernels._jit import borrow, kernel, ready
-from elubench.kernels.fetching import AHEAD, fetch_projecting
+from elubench.kernels.fetching import fetch_projecting
 from elubench.kernels.interrupts import held
 from elubench.kernels.lanes import (
     LANES,
     LINE,
     added,
-    fetch,
     load,
     load_wide,
     store,
@@ -94,8 +93,8 @@ def _few_lanes(
     q0, q1, q2, q3 = nothing()
     for tile in range(begin, end):
         at = tile * d * ROWS
-        for line in range(0, d * ROWS, LINE):
-            fetch(data, at + AHEAD + line)
+        for j in range(d):
+            fetch_projecting(data, at, d, j)
         for i in range(at + lane, at + ROWS, LANES):
             z0 = (load_register(data, i) - c0) * f0
             z1 = (load_register(data, i + ROWS) - c1) * f1

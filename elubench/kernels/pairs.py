@@ -20,7 +20,7 @@ from elubench.kernels.tiles import ROWS, STRETCH
 # While pairs are summed, what comes next is fetched from so many coordinates on: with fewer, the
 # processor does that better by itself.
 _FETCHING = 7
-_STRIP_NUMBERS = 2048  # 16 KiB: half the level-1 cache
+_STRIP_NUMBERS = 2048  # 16 KiB: half of a level-1 cache, or a third
 
 
 @kernel("exact", counted=False)

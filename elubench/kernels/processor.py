@@ -1,7 +1,7 @@
-"""The processor that kernels are compiled for: its registers, and how it is best told what comes next.
+"""The processor that kernels are compiled for: its registers, and the cache to prefetch into.
 
-Nothing here changes a result: it decides how many numbers of a sum are in registers at a time, not in
-which order they are added, and which of them are fetched before they are needed.
+Nothing here changes a result: it decides how many numbers of a sum are in registers at a time, and where
+prefetched ones go, but not in which order they are added.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numba
 
 def name() -> str:
     """LLVM's name of what Numba compiles for: this processor, unless a variable says otherwise."""
-    return str(numba.config.CPU_NAME or llvmlite.binding.get_host_cpu_name())
+    chosen = numba.config.CPU_NAME
+    return str(llvmlite.binding.get_host_cpu_name() if chosen is None else chosen)
 
 
 def features() -> set[str]:
@@ -42,7 +43,8 @@ FEW_REGISTERS = (
     REGISTER == 4 and "avx" in _features and platform.machine().lower() in ("x86_64", "amd64")
 )
 
-#: Whether passes fetch into the level-1 cache. Zen 5 can have so many lines on their way there that this
-#: hides how long the memory takes (0.64 to 0.85 of the time at d = 4). Zen 4 cannot: there passes would
-#: take up to 1.8 times as long as with lines that go to the level-2 cache. Others count as Zen 4.
+#: Whether passes fetch into the level-1 cache, which is best on Zen 5: a pass at d = 4 then takes 0.64
+#: to 0.85 of the time. On Zen 4 passes take up to 1.8 times as long as with hints for the level-2 cache.
+#: Other processors, which nobody has measured, count as Zen 4; so does Zen 5 where LLVM is older than 19
+#: and has no name for it.
 NEAR = name() == "znver5"
