@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from conftest import JIT, PATIENCE, needs_jit, python, scaled
@@ -94,6 +95,30 @@ class TestHeld:
             with suppress(KeyboardInterrupt):
                 press()
             assert presses.heard
+
+    def test_noticed_in_a_finaliser(self, monkeypatch):
+        """Python would print a traceback; of anything else it does."""
+        reported = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda lost: reported.append(lost.exc_type))
+
+        class Dying:
+            def __init__(self, last):
+                self.last = last
+
+            def __del__(self):
+                self.last()
+
+        def fail():
+            raise ValueError
+
+        with interrupts.noticed() as presses:
+            Dying(fail)
+            assert not presses.heard
+            Dying(press)
+            assert presses.heard
+        assert reported == [ValueError]
+        Dying(partial(signal.default_int_handler, signal.SIGINT, None))
+        assert reported == [ValueError, KeyboardInterrupt]
 
 
 @pytest.mark.parametrize("place", [1, 2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 # what module signal wraps: its enums take 20 microseconds
 import _signal  # type: ignore[import-not-found]
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -84,12 +85,37 @@ def held() -> _Handled:
     return _Handled(Presses.remember)
 
 
+class _Noticed(_Handled):
+    """Also without Python's "Exception ignored in ...", whose traceback would alarm for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Presses.pass_on)
+
+    def __enter__(self) -> Presses:
+        presses = super().__enter__()
+        if self._before is not None:
+            self._hook = sys.unraisablehook
+            sys.unraisablehook = partial(_report, self._hook, presses)
+        return presses
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            sys.unraisablehook = self._hook
+        super().__exit__(*error)
+
+
+def _report(hook: Callable[[Any], None], presses: Presses, lost: Any) -> None:
+    """Report an exception that is lost, unless it is one that has been noticed."""
+    if not (presses.heard and issubclass(lost.exc_type, KeyboardInterrupt)):
+        hook(lost)
+
+
 def noticed() -> _Handled:
     """Handle SIGINT as before, but keep that it came: an exception can be lost on its way.
 
     Python drops one that is raised in a finaliser, and foreign code may catch it and go on.
     """
-    return _Handled(Presses.pass_on)
+    return _Noticed()
 
 
 def _in_main_thread() -> bool:
