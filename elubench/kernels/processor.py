@@ -45,6 +45,6 @@ FEW_REGISTERS = (
 
 #: Whether passes fetch into the level-1 cache, which is best on Zen 5: a pass at d = 4 then takes 0.64
 #: to 0.85 of the time. On Zen 4 passes take up to 1.8 times as long as with hints for the level-2 cache.
-#: Other processors count as Zen 4, which was not measured; so does Zen 5 where LLVM is older than 19
+#: Other processors were not measured and count as Zen 4; so does Zen 5 where LLVM is older than 19
 #: and has no name for it.
 NEAR = name() == "znver5"
